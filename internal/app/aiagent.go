@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"net"
@@ -11,10 +12,13 @@ import (
 	"strings"
 
 	"stead.dev/stead/internal/agent/runs"
+	"stead.dev/stead/internal/commerce/services"
 	"stead.dev/stead/internal/hosting/credentials"
 	"stead.dev/stead/internal/platform/api"
 	"stead.dev/stead/internal/platform/auth"
 	"stead.dev/stead/internal/platform/config"
+	"stead.dev/stead/internal/platform/db"
+	"stead.dev/stead/internal/platform/fault"
 )
 
 // agentReads are the operations that the AI agent may call for the service of its run. What they answer about other services
@@ -68,6 +72,18 @@ func (i issuedSecrets) Issued(ctx context.Context, accountID, serviceID int64) (
 		all[n] = runs.Secret{Name: string(p.Kind) + "_password", Value: p.Value}
 	}
 	return all, err
+}
+
+// boughtNames tells the names of services as they were bought.
+type boughtNames struct{ services *services.Service }
+
+// Domain implements runs.Names.
+func (n boughtNames) Domain(ctx context.Context, q db.Querier, accountID, serviceID int64) (string, error) {
+	of, err := n.services.Bought(ctx, q, accountID, serviceID)
+	if errors.Is(err, fault.NotFound) {
+		return "", nil
+	}
+	return of.Domain, err
 }
 
 // servedPlaces tells the AI agent where services are served.

@@ -72,10 +72,11 @@ func (a askedAccounts) Records(ctx context.Context, p auth.Principal, limit int)
 	return r, nil
 }
 
-// wording is the model that words the assistant's answers: the first that the operator offers. Nobody is charged for it.
+// wording is the model that words the answers of the assistant and what is to do about insights: the first that the operator
+// offers. Nobody is charged for it.
 type wording struct{ models *llm.Offer }
 
-// Ask implements assistant.Model.
+// Ask implements assistant.Model and insights.Model.
 func (w wording) Ask(ctx context.Context, r llm.Request) (llm.Answer, bool, error) {
 	m, ok := w.models.Default()
 	if !ok || m.Provider == llm.ProviderScripted { // one that plays transcripts has no words of its own

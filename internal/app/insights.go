@@ -12,7 +12,7 @@ import (
 
 func (c *core) buildInsights() {
 	c.insights = insights.New(insights.Config{
-		DB: c.db, Clock: c.clock, Events: c.outbox, Limiter: c.limiter,
+		DB: c.db, Clock: c.clock, Events: c.outbox, Limiter: c.limiter, Queue: c.queue,
 		Crawler: &insights.Crawler{
 			Resolver: &dnsquery.Client{}, Clock: c.clock, HTTPPort: "80", HTTPSPort: "443", AllowLoopback: c.cfg.AllowLoopbackTargets,
 		},

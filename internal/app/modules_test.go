@@ -34,7 +34,7 @@ func TestModulesHearOfEventsInOrder(t *testing.T) {
 			order = append(order, m.Name)
 		}
 	}
-	want := []string{"nodes", "services", "claims", "sitedomains", "dns", "certificates", "notifications", "mail", "webhooks", "invoices", "loyalty", "monitors", "scans", "sla", "insights", "runs"}
+	want := []string{"nodes", "services", "claims", "sitedomains", "dns", "certificates", "notifications", "mail", "webhooks", "runs", "invoices", "loyalty", "monitors", "scans", "sla", "insights"}
 	if !slices.Equal(order, want) {
 		t.Errorf("events are told to %q, want %q", order, want)
 	}

@@ -308,6 +308,7 @@ func (c *core) listModules() []module.Module {
 		c.webhooks.Module(),
 		c.clocks.Module(),
 		c.addons.Module(),
+		c.runs.Module(), // it bills an account that is closed, before the invoices forget whom they are for
 		c.invoices.Module(),
 		c.loyalty.Module(),
 		c.monitors.Module(),
@@ -315,7 +316,6 @@ func (c *core) listModules() []module.Module {
 		c.sla.Module(),
 		c.insights.Module(),
 		c.assistant.Module(),
-		c.runs.Module(),
 		c.reviews.Module(),
 		c.templates.Module(),
 		c.reseller.Module(),
@@ -353,8 +353,8 @@ func (c *core) introduce() {
 	})
 	c.assistant.Connect(assistant.Needs{Knowledge: knowledge{c.articles}, Accounts: askedAccounts{c}, Model: wording{c.models}})
 	c.agentReads = &agentOperations{}
-	c.runs.Connect(runs.Needs{Operations: c.agentReads, PHP: c.php, Backups: c.backups, Places: servedPlaces{c}, Secrets: issuedSecrets{c.credentials}})
-	c.insights.Connect(insights.Needs{Services: auditedServices{c}})
+	c.runs.Connect(runs.Needs{Operations: c.agentReads, PHP: c.php, Backups: c.backups, Places: servedPlaces{c}, Secrets: issuedSecrets{c.credentials}, Books: c.invoices, Names: boughtNames{c.services}})
+	c.insights.Connect(insights.Needs{Services: auditedServices{c}, Model: wording{c.models}})
 	c.clocks.Connect(clocks.Needs{Worlds: c.accounts, Lives: []clocks.Life{c.orders, c.services, c.addons}})
 	c.invoices.Connect(invoices.Needs{Accounts: buyers{c.accounts}, Topups: c.wallet, Orders: c.orders})
 	c.hosting.Connect(sitedomains.Needs{

@@ -90,18 +90,4 @@ func wordsOf(question string) []string {
 	})
 }
 
-// plainText is what a model wrote, without what is no text, and bounded.
-func plainText(text string) string {
-	text = strings.Map(func(r rune) rune {
-		if r != '\n' && (unicode.IsControl(r) || unicode.Is(unicode.Cf, r)) {
-			return -1
-		}
-		return r
-	}, strings.ToValidUTF8(text, ""))
-	if len(text) > mostAnswer {
-		text = strings.ToValidUTF8(text[:mostAnswer], "") + "…"
-	}
-	return strings.TrimSpace(text)
-}
-
 const mostAnswer = 4000 // bytes of a model's text

@@ -251,7 +251,7 @@ func (s *Service) word(ctx context.Context, lang, question string, before []mess
 	if err != nil || !there {
 		return "", false
 	}
-	text := plainText(a.Text)
+	text := llm.PlainText(a.Text, mostAnswer)
 	return text, text != ""
 }
 

@@ -88,6 +88,8 @@ type insight struct {
 	dismissReason *string
 	firstSeenAt   time.Time
 	lastSeenAt    time.Time
+	// advice is what a model says is to do, in the language adviceLang; both are empty without.
+	advice, adviceLang string
 }
 
 // Bounds of what is kept of a service.
@@ -143,6 +145,7 @@ func compare(rows []insight, r Report) []update {
 		case known:
 			all[i].Finding, all[i].status, all[i].change = f, Open, opened
 			all[i].dismissedAt, all[i].dismissReason = nil, nil
+			all[i].advice, all[i].adviceLang = "", ""
 			kept++
 		default:
 			all = append(all, update{insight: insight{Finding: f, status: Open}, change: opened})

@@ -6,7 +6,11 @@ import "stead.dev/stead/internal/platform/module"
 func (s *Service) Module() module.Module {
 	return module.Module{
 		Name: "insights", Routes: s.Operations(), Workers: s.Register, Schedule: s.Schedule, OnClose: s.closed,
-		Subscriptions: []module.Subscription{{Types: []string{"service.terminated"}, Follow: s.Follow}},
-		Needs:         []any{s.Config, s.Needs},
+		Subscriptions: []module.Subscription{
+			{Types: []string{"service.provisioned", "service.restored"}, Follow: s.Provisioned},
+			{Types: []string{"service.terminated"}, Follow: s.Terminated},
+			{Types: []string{"ai.run_completed"}, Follow: s.Worked},
+		},
+		Needs: []any{s.Config, s.Needs},
 	}
 }

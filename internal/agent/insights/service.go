@@ -9,6 +9,7 @@ import (
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/fault"
 	"stead.dev/stead/internal/platform/i18n"
+	"stead.dev/stead/internal/platform/jobs"
 	"stead.dev/stead/internal/platform/outbox"
 	"stead.dev/stead/internal/platform/page"
 	"stead.dev/stead/internal/platform/throttle"
@@ -21,6 +22,7 @@ type Config struct {
 	Events  outbox.Events
 	Limiter throttle.Limiter
 	Crawler *Crawler
+	Queue   jobs.Enqueuer
 }
 
 // Place is what is known of a service without visiting its site.
@@ -49,6 +51,7 @@ type Services interface {
 // Needs are what the section asks of others.
 type Needs struct {
 	Services Services
+	Model    Model
 }
 
 // Service is the section's use cases.
@@ -80,6 +83,19 @@ type outcome struct {
 	opened, resolved      int
 	insights              []insight // open ones, the worst first, one page
 	open                  map[Severity]int
+}
+
+// auditAsked is an audit that somebody asks for: a model words what it found, where one is there.
+func (s *Service) auditAsked(ctx context.Context, accountID, serviceID int64) (outcome, error) {
+	o, err := s.audit(ctx, accountID, serviceID)
+	if err != nil || len(o.insights) == 0 {
+		return o, err
+	}
+	if err := s.word(ctx, accountID, serviceID); err != nil {
+		return o, err
+	}
+	o.insights, err = list(ctx, s.DB, accountID, serviceID, filter{status: Open}, page.Params{PerPage: page.MaxPerPage})
+	return o, err
 }
 
 // audit looks at one of the account's services.
@@ -235,8 +251,11 @@ func (s *Service) list(ctx context.Context, accountID, serviceID int64, f filter
 	return rows, total, err
 }
 
-// Follow ends the insights of services that have ended.
-func (s *Service) Follow(ctx context.Context, tx *db.Tx, e outbox.Stored) error {
+// Terminated ends the insights of services that have ended.
+func (s *Service) Terminated(ctx context.Context, tx *db.Tx, e outbox.Stored) error {
+	if err := forget(ctx, tx, e.SubjectID); err != nil {
+		return err
+	}
 	return expireOf(ctx, tx, e.SubjectID)
 }
 

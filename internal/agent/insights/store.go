@@ -11,12 +11,12 @@ import (
 )
 
 const columns = `id, account_id, service_id, check_key, subject, kind, severity, title_key, detail_key, fix_key, evidence, fixable, status,
-	dismissed_at, dismiss_reason, first_seen_at, last_seen_at`
+	dismissed_at, dismiss_reason, first_seen_at, last_seen_at, advice, advice_lang`
 
 func scan(row db.Row) (i insight, err error) {
 	var evidence string
 	err = row.Scan(&i.id, &i.accountID, &i.serviceID, &i.Check, &i.Subject, &i.Kind, &i.Severity, &i.Texts.Title, &i.Texts.Detail, &i.Texts.Fix,
-		&evidence, &i.Fixable, &i.status, &i.dismissedAt, &i.dismissReason, &i.firstSeenAt, &i.lastSeenAt)
+		&evidence, &i.Fixable, &i.status, &i.dismissedAt, &i.dismissReason, &i.firstSeenAt, &i.lastSeenAt, &i.advice, &i.adviceLang)
 	if err != nil {
 		return i, err
 	}
@@ -60,9 +60,16 @@ func put(ctx context.Context, tx *db.Tx, i insight) error {
 		return err
 	}
 	_, err = tx.Exec(ctx, `UPDATE insights SET kind = $1, severity = $2, severity_rank = $3, title_key = $4, detail_key = $5, fix_key = $6, evidence = $7,
-			fixable = $8, status = $9, dismissed_at = $10, dismiss_reason = $11, last_seen_at = $12
-		WHERE id = $13`, i.Kind, i.Severity, rank(i.Severity), i.Texts.Title, i.Texts.Detail, i.Texts.Fix, evidence, i.Fixable, i.status, i.dismissedAt,
-		i.dismissReason, i.lastSeenAt, i.id)
+			fixable = $8, status = $9, dismissed_at = $10, dismiss_reason = $11, last_seen_at = $12, advice = $13, advice_lang = $14
+		WHERE id = $15`, i.Kind, i.Severity, rank(i.Severity), i.Texts.Title, i.Texts.Detail, i.Texts.Fix, evidence, i.Fixable, i.status, i.dismissedAt,
+		i.dismissReason, i.lastSeenAt, i.advice, i.adviceLang, i.id)
+	return err
+}
+
+// putAdvice writes what a model says about an insight, and its place among those that weigh the same.
+func putAdvice(ctx context.Context, tx *db.Tx, serviceID int64, a advice, lang string, rank int) error {
+	_, err := tx.Exec(ctx, `UPDATE insights SET advice = $1, advice_lang = $2, advice_rank = $3 WHERE id = $4 AND service_id = $5`,
+		a.Advice, lang, rank, a.ID, serviceID)
 	return err
 }
 
@@ -102,7 +109,7 @@ func (f filter) where(accountID, serviceID int64) (string, []any) {
 func list(ctx context.Context, q db.Querier, accountID, serviceID int64, f filter, p page.Params) ([]insight, error) {
 	where, args := f.where(accountID, serviceID)
 	args = append(args, p.Limit(), p.Offset())
-	return db.Collect(ctx, q, scan, fmt.Sprintf(`SELECT `+columns+` FROM insights%s ORDER BY severity_rank, id LIMIT $%d OFFSET $%d`, where, len(args)-1, len(args)), args...)
+	return db.Collect(ctx, q, scan, fmt.Sprintf(`SELECT `+columns+` FROM insights%s ORDER BY severity_rank, advice_rank, id LIMIT $%d OFFSET $%d`, where, len(args)-1, len(args)), args...)
 }
 
 func count(ctx context.Context, q db.Querier, accountID, serviceID int64, f filter) (n int, err error) {
@@ -124,6 +131,24 @@ func countOpen(ctx context.Context, q db.Querier, accountID, serviceID int64) (m
 		counts[r.severity] = r.n
 	}
 	return counts, err
+}
+
+func remember(ctx context.Context, tx *db.Tx, accountID, serviceID int64, next time.Time) error {
+	_, err := tx.Exec(ctx, `INSERT INTO insights_services (service_id, account_id, next_at) VALUES ($1, $2, $3)
+		ON CONFLICT (service_id) DO UPDATE SET account_id = excluded.account_id`, serviceID, accountID, next)
+	return err
+}
+
+func forget(ctx context.Context, tx *db.Tx, serviceID int64) error {
+	_, err := tx.Exec(ctx, `DELETE FROM insights_services WHERE service_id = $1`, serviceID)
+	return err
+}
+
+// takeDue takes the services that are due and puts them off until next.
+func takeDue(ctx context.Context, tx *db.Tx, limit int, next time.Time) ([]auditArgs, error) {
+	return db.Collect(ctx, tx, func(row db.Row) (a auditArgs, err error) { return a, row.Scan(&a.AccountID, &a.ServiceID) },
+		`UPDATE insights_services SET next_at = $1 WHERE service_id IN (SELECT service_id FROM insights_services WHERE next_at <= $2 ORDER BY next_at LIMIT $3)
+		RETURNING account_id, service_id`, next, tx.Now, limit)
 }
 
 // begin takes the lease of a service's audit; false while another one has it.
@@ -161,9 +186,12 @@ func removeOld(ctx context.Context, tx *db.Tx, before time.Time, limit int) (int
 }
 
 func removeOf(ctx context.Context, tx *db.Tx, accountID int64) error {
-	if _, err := tx.Exec(ctx, `DELETE FROM insights_audits WHERE account_id = $1`, accountID); err != nil {
-		return err
+	for _, statement := range []string{
+		`DELETE FROM insights_services WHERE account_id = $1`, `DELETE FROM insights_audits WHERE account_id = $1`, `DELETE FROM insights WHERE account_id = $1`,
+	} {
+		if _, err := tx.Exec(ctx, statement, accountID); err != nil {
+			return err
+		}
 	}
-	_, err := tx.Exec(ctx, `DELETE FROM insights WHERE account_id = $1`, accountID)
-	return err
+	return nil
 }

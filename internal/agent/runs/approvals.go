@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"stead.dev/stead/internal/platform/db"
+	"stead.dev/stead/internal/platform/fault"
 	"stead.dev/stead/internal/platform/page"
 )
 
@@ -64,8 +65,20 @@ func proposals(p plan) []proposal {
 	return all
 }
 
+// decision is what a person answers.
+type decision struct {
+	approve bool
+	// rest approves what else the run changes too, but for what asks in every mode (policy.go).
+	rest   bool
+	reason *string
+}
+
 // decide answers a question for the customer. The run goes on with it.
-func (s *Service) decide(ctx context.Context, accountID, serviceID, id int64, approve bool, reason *string) (a approval, err error) {
+func (s *Service) decide(ctx context.Context, accountID, serviceID, id int64, d decision) (a approval, err error) {
+	if d.rest && !d.approve {
+		return a, fault.Invalid("rest", "ai_rest")
+	}
+	reason := d.reason
 	if reason != nil {
 		text, err := s.withoutSecrets(ctx, accountID, serviceID, *reason)
 		if err != nil {
@@ -90,20 +103,26 @@ func (s *Service) decide(ctx context.Context, accountID, serviceID, id int64, ap
 			return errDecided.New()
 		}
 		a.status, a.decidedAt, a.reason = approvalRejected, &tx.Now, reason
-		if approve {
+		if d.approve {
 			a.status = approvalApproved
+		}
+		if d.rest {
+			r.terms.Mode = Autopilot
+			if err := putTerms(ctx, tx, r); err != nil {
+				return err
+			}
 		}
 		if err := putApproval(ctx, tx, a); err != nil {
 			return err
 		}
-		if err := s.tell(ctx, tx, &r, "approval.decided", map[string]any{"approval": a.id, "approved": approve}); err != nil {
+		if err := s.tell(ctx, tx, &r, "approval.decided", map[string]any{"approval": a.id, "approved": d.approve, "rest": d.rest}); err != nil {
 			return err
 		}
 		c, err := callOf(ctx, tx, a.callID)
 		if err != nil {
 			return err
 		}
-		if approve {
+		if d.approve {
 			c.status = callPending
 			err = putCall(ctx, tx, c)
 		} else {

@@ -47,7 +47,7 @@ func (p project) works(ctx context.Context) (works, seen bool, err error) {
 func (w *worker) beforeChanges(ctx context.Context, project project, s situation) error {
 	state := s.site
 	switch {
-	case s.kind != Agent || state == siteUnknown || state == siteChanged || state == siteBroken:
+	case s.kind != Agent || s.terms.KeepBroken || state == siteUnknown || state == siteChanged || state == siteBroken:
 		return nil
 	case state == siteNotSeen:
 		works, seen, err := project.works(ctx)

@@ -126,6 +126,20 @@ turns:
 	})
 }
 
+// Who does not want it keeps what a run has made of the site.
+func TestABrokenSiteIsLeftWhereTheSettingsSaySo(t *testing.T) {
+	t.Parallel()
+	engines(t, hours, func(w *world) {
+		w.serve(failing)
+		w.work(w.Service)
+		w.enable(Autopilot, `, "undo_when_broken": false`)
+		if a := w.task("Change the hours"); a.EndReason != Done || w.file("/public_html/index.html") != changedPage {
+			w.T.Errorf("%+v, the page is %q", a, w.file("/public_html/index.html"))
+		}
+		w.whole()
+	})
+}
+
 func TestAKilledProcessLeavesNoBrokenSite(t *testing.T) {
 	t.Parallel()
 	for name, at := range map[string]func(w *world, point *frozen){

@@ -88,9 +88,12 @@ func (s *Service) cleanConversations(ctx context.Context) error {
 	return err
 }
 
-// closed removes what is kept of an account.
+// closed removes what is kept of an account. What its runs have cost in this month is on an invoice before.
 func (s *Service) closed(ctx context.Context, tx *db.Tx, accountID int64) error {
 	if err := s.endAll(ctx, tx, accountID, 0); err != nil {
+		return err
+	}
+	if err := s.billAccount(ctx, tx, accountID, tx.Now.Add(time.Microsecond)); err != nil {
 		return err
 	}
 	return removeAll(ctx, tx, accountID)

@@ -25,6 +25,7 @@ type settingsIn struct {
 		Model           *string  `json:"model,omitempty" maxLength:"64" doc:"One of those that are offered; null: the first of them"`
 		Language        *string  `json:"language,omitempty" enum:"uz,ru,en" doc:"In which the agent answers; null: that of the message"`
 		NotifyOnInsight bool     `json:"notify_on_insight,omitempty"`
+		UndoWhenBroken  *bool    `json:"undo_when_broken,omitempty" default:"true" doc:"A run whose changes break the home page takes them back by itself"`
 	}
 }
 
@@ -33,6 +34,9 @@ func (in *settingsIn) settings() settings {
 	b, set := in.Body, defaults()
 	set.enabled, set.mode, set.tools, set.allowed, set.denied = b.Enabled, b.Mode, b.AllowedTools, b.AllowedPaths, b.DeniedPaths
 	set.model, set.language, set.notifyOnInsight = b.Model, b.Language, b.NotifyOnInsight
+	if b.UndoWhenBroken != nil {
+		set.undoWhenBroken = *b.UndoWhenBroken
+	}
 	if b.MaxSteps != nil {
 		set.steps = *b.MaxSteps
 	}

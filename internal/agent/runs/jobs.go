@@ -12,18 +12,24 @@ import (
 // Register adds the section's workers.
 func (s *Service) Register(w *river.Workers) {
 	jobs.Work(w, func(ctx context.Context, _ expireArgs) error { return s.expire(ctx) })
+	jobs.Work(w, func(ctx context.Context, _ billArgs) error { return s.bill(ctx) })
 	jobs.Work(w, func(ctx context.Context, _ cleanArgs) error { return s.clean(ctx) })
 }
 
 // Schedule adds the section's periodic jobs; every is the queue's.
 func (s *Service) Schedule(every func(interval time.Duration, args river.JobArgs)) {
 	every(time.Minute, expireArgs{})
+	every(time.Hour, billArgs{})
 	every(24*time.Hour, cleanArgs{})
 }
 
 type expireArgs struct{}
 
 func (expireArgs) Kind() string { return "ai.expire" }
+
+type billArgs struct{}
+
+func (billArgs) Kind() string { return "ai.bill" }
 
 type cleanArgs struct{}
 

@@ -52,6 +52,7 @@ type decideIn struct {
 	Approval int64 `path:"approval" minimum:"1" doc:"Id of the question"`
 	Body     struct {
 		Approve bool    `json:"approve"`
+		Rest    bool    `json:"rest,omitempty" doc:"Approve what this run changes from now on too. It asks only before what is asked in every mode, such as deleting"`
 		Reason  *string `json:"reason,omitempty" maxLength:"500" doc:"Why not; the agent reads it"`
 	}
 }
@@ -152,7 +153,7 @@ func (s *Service) ownOperations() []api.Route {
 			Description: "Exactly what is shown is approved: when a file has changed since, the agent asks anew.",
 			Errors:      []*fault.Def{fault.NotFound, errDecided, fault.Validation},
 			Handle: func(ctx context.Context, p auth.Principal, in *decideIn) (*approvalWire, error) {
-				a, err := s.decide(ctx, p.AccountID, in.Service, in.Approval, in.Body.Approve, in.Body.Reason)
+				a, err := s.decide(ctx, p.AccountID, in.Service, in.Approval, decision{approve: in.Body.Approve, rest: in.Body.Rest, reason: in.Body.Reason})
 				if err != nil {
 					return nil, err
 				}

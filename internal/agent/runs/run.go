@@ -92,6 +92,8 @@ type terms struct {
 	Allowed  []string `json:"allowed,omitempty"`
 	Denied   []string `json:"denied,omitempty"`
 	Steps    int      `json:"steps,omitempty"`
+	// KeepBroken leaves changes that break the site as they are.
+	KeepBroken bool `json:"keep_broken,omitempty"`
 	// Nonce marks the results of tools. Texts of the site cannot know it, so they cannot pretend to end one.
 	Nonce string `json:"nonce,omitempty"`
 }

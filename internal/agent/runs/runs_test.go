@@ -100,6 +100,42 @@ func TestAChangeWaitsForAPerson(t *testing.T) {
 	})
 }
 
+// Who approves the rest of a run is asked again only before what is asked in every mode.
+func TestAnApprovalMayReachTheRestOfTheRun(t *testing.T) {
+	t.Parallel()
+	const task = `
+turns:
+  - calls: [{id: c1, tool: read_file, args: {path: public_html/index.html}}]
+  - calls: [{id: c2, tool: edit_file, args: {path: public_html/index.html, etag: "${c1.etag}", edits: [{old: "9-17", new: "9-19"}]}}]
+  - calls: [{id: c3, tool: write_file, args: {path: public_html/hours.html, etag: null, content: "9-19"}}]
+  - calls: [{id: c4, tool: delete_path, args: {path: public_html/old.html}}]
+  - text: Done.
+`
+	engines(t, task, func(w *world) {
+		w.put("/public_html/old.html", "old")
+		w.work(w.Service)
+		w.enable(AskBeforeWrite, "")
+		a := w.task("Change the hours")
+		decide := fmt.Sprintf("/%d/ai/approvals/%d/decide", mine, w.question().ID)
+		w.Refused(sitetest.Refusal{Method: "POST", Target: decide, Token: "own", Body: `{"approve": false, "rest": true}`, Code: 422, Key: "validation_failed"})
+		if r := w.Do("POST", decide, "own", `{"approve": true, "rest": true}`); r.Code != http.StatusOK {
+			w.T.Fatal(r)
+		}
+		w.until(a.ID, Waiting)
+		if q := w.question(); q.Tool != "delete_path" || w.file("/public_html/hours.html") != "9-19" || w.file("/public_html/old.html") != "old" {
+			w.T.Fatalf("asked about %s; the page of the hours is %q", q.Tool, w.file("/public_html/hours.html"))
+		}
+		if r := w.decides(w.question().ID, true); r.Code != http.StatusOK {
+			w.T.Fatal(r)
+		}
+		w.until(a.ID, Completed)
+		if r := w.api("GET", "/api/v1/ai/settings", "own", ""); !strings.Contains(r.Body, `"mode":"ask_before_write"`) {
+			w.T.Errorf("the next run asks too: %s", r.Body)
+		}
+		w.whole()
+	})
+}
+
 func TestAFileThatChangesBeforeTheApprovalIsAskedForAnew(t *testing.T) {
 	t.Parallel()
 	engines(t, hours, func(w *world) {

@@ -45,6 +45,16 @@ func putRun(ctx context.Context, tx *db.Tx, r run) error {
 	return nil
 }
 
+// putTerms writes the terms of a run whose customer has changed them.
+func putTerms(ctx context.Context, tx *db.Tx, r run) error {
+	terms, err := json.Marshal(r.terms)
+	if err != nil {
+		return err
+	}
+	_, err = tx.Exec(ctx, `UPDATE ai_runs SET terms = $1 WHERE id = $2`, string(terms), r.id)
+	return err
+}
+
 // runOf reads a run of one of the account's services.
 func runOf(ctx context.Context, q db.Querier, accountID, serviceID, id int64) (run, error) {
 	return runRows.Scan(q.QueryRow(ctx, `SELECT `+runRows.Columns()+` FROM ai_runs WHERE id = $1 AND service_id = $2 AND account_id = $3`, id, serviceID, accountID))
@@ -96,7 +106,7 @@ func expiredRuns(ctx context.Context, q db.Querier, now time.Time, limit int) ([
 
 // removeOldRuns removes runs that nothing refers to any more.
 func removeOldRuns(ctx context.Context, tx *db.Tx, before time.Time, limit int) (int64, error) {
-	return tx.Exec(ctx, `DELETE FROM ai_runs WHERE id IN (SELECT id FROM ai_runs r WHERE created_at < $1 AND conversation_id IS NULL AND finished_at IS NOT NULL
+	return tx.Exec(ctx, `DELETE FROM ai_runs WHERE id IN (SELECT id FROM ai_runs r WHERE created_at < $1 AND conversation_id IS NULL AND finished_at IS NOT NULL AND (billed OR charged = 0)
 		AND NOT EXISTS (SELECT 1 FROM ai_changes WHERE run_id = r.id) ORDER BY created_at LIMIT $2)`, before, limit)
 }
 

@@ -125,7 +125,7 @@ func (s *Service) start(ctx context.Context, accountID, serviceID int64, text st
 			if r.held, err = holdFor(ctx, m, set.budget, spent); err != nil {
 				return err
 			}
-			r.terms = terms{Mode: set.mode, Model: m.Name, Tools: set.tools, Allowed: set.allowed, Denied: set.denied, Steps: set.steps, Nonce: secret.Token("", 8)}
+			r.terms = terms{Mode: set.mode, Model: m.Name, Tools: set.tools, Allowed: set.allowed, Denied: set.denied, Steps: set.steps, KeepBroken: !set.undoWhenBroken, Nonce: secret.Token("", 8)}
 			if set.language != nil {
 				r.terms.Language = *set.language
 			}

@@ -30,6 +30,8 @@ type settings struct {
 	budget          money.USDCents
 	model, language *string
 	notifyOnInsight bool
+	// undoWhenBroken has a run undo its changes when the site does not work any more after them.
+	undoWhenBroken bool
 }
 
 // The defaults of settings.
@@ -43,7 +45,7 @@ const (
 // defaults are the settings of an account that has none: nobody pays for an agent, or lets it read files, without having
 // switched it on.
 func defaults() settings {
-	return settings{mode: AskBeforeWrite, allowed: []string{webRoot}, steps: defaultSteps, budget: defaultBudget}
+	return settings{mode: AskBeforeWrite, allowed: []string{webRoot}, steps: defaultSteps, budget: defaultBudget, undoWhenBroken: true}
 }
 
 // webRoot is where a service's sites are.

@@ -15,7 +15,7 @@ var settingsRows = db.Map(func(s *settings) db.Fields {
 	return db.Fields{
 		"enabled": &s.enabled, "mode": &s.mode, "allowed_tools": db.JSON(&s.tools), "allowed_paths": db.JSON(&s.allowed),
 		"denied_paths": db.JSON(&s.denied), "max_steps": &s.steps, "monthly_budget": &s.budget, "model": &s.model, "language": &s.language,
-		"notify_on_insight": &s.notifyOnInsight,
+		"notify_on_insight": &s.notifyOnInsight, "undo_when_broken": &s.undoWhenBroken,
 	}
 })
 
@@ -49,13 +49,14 @@ func putSettings(ctx context.Context, tx *db.Tx, accountID int64, s settings) er
 		lists[i] = string(b)
 	}
 	_, err := tx.Exec(ctx, `INSERT INTO ai_settings (account_id, enabled, mode, allowed_tools, allowed_paths, denied_paths, max_steps, monthly_budget,
-			model, language, notify_on_insight, updated_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
+			model, language, notify_on_insight, undo_when_broken, updated_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
 		ON CONFLICT (account_id) DO UPDATE SET enabled = excluded.enabled, mode = excluded.mode, allowed_tools = excluded.allowed_tools,
 			allowed_paths = excluded.allowed_paths, denied_paths = excluded.denied_paths, max_steps = excluded.max_steps,
 			monthly_budget = excluded.monthly_budget, model = excluded.model, language = excluded.language,
-			notify_on_insight = excluded.notify_on_insight, updated_at = excluded.updated_at`,
-		accountID, s.enabled, s.mode, lists[0], lists[1], lists[2], s.steps, s.budget, s.model, s.language, s.notifyOnInsight, tx.Now)
+			notify_on_insight = excluded.notify_on_insight, undo_when_broken = excluded.undo_when_broken, updated_at = excluded.updated_at`,
+		accountID, s.enabled, s.mode, lists[0], lists[1], lists[2], s.steps, s.budget, s.model, s.language, s.notifyOnInsight, s.undoWhenBroken,
+		tx.Now)
 	return err
 }
 

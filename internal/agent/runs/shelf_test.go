@@ -7,6 +7,8 @@ import (
 	"maps"
 	"sync"
 
+	"stead.dev/stead/internal/commerce/sale"
+	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/fault"
 	"stead.dev/stead/internal/port/panel"
 )
@@ -23,6 +25,7 @@ type shelf struct {
 	refuses error // of backups
 	place   Place
 	secrets []Secret
+	billed  []sale.Usage
 }
 
 func newShelf() *shelf {
@@ -35,7 +38,16 @@ func newShelf() *shelf {
 	}
 }
 
-func (s *shelf) needs() Needs { return Needs{Operations: s, PHP: s, Backups: s, Places: s, Secrets: s} }
+func (s *shelf) needs() Needs { return Needs{Operations: s, PHP: s, Backups: s, Places: s, Secrets: s, Books: s, Names: s} }
+
+func (s *shelf) Usage(_ context.Context, _ *db.Tx, u sale.Usage) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.billed = append(s.billed, u)
+	return nil
+}
+
+func (s *shelf) Domain(context.Context, db.Querier, int64, int64) (string, error) { return "shop.example", nil }
 
 func (s *shelf) Read(_ context.Context, accountID, serviceID int64, operation string, parameters map[string]any) (json.RawMessage, error) {
 	s.mu.Lock()

@@ -25,6 +25,8 @@ type Needs struct {
 	Backups    Backups
 	Places     Places
 	Secrets    Secrets
+	Books      Books
+	Names      Names
 }
 
 // Bounds of what the tools about a service return.

@@ -22,6 +22,7 @@ type settingsWire struct {
 	Models          []string    `json:"models" doc:"Those that are offered; the first is the default"`
 	Language        *string     `json:"language" enum:"uz,ru,en" doc:"In which the agent answers; null: that of the message"`
 	NotifyOnInsight bool        `json:"notify_on_insight"`
+	UndoWhenBroken  bool        `json:"undo_when_broken" doc:"Whether a run whose changes break the home page takes them back by itself"`
 }
 
 func (s *Service) settingsWire(ctx context.Context, set settings, spent money.USDCents) *settingsWire {
@@ -29,7 +30,7 @@ func (s *Service) settingsWire(ctx context.Context, set settings, spent money.US
 		Enabled: set.enabled, Mode: set.mode, AllowedTools: list(set.tools), Tools: toolNames(), AllowedPaths: list(set.allowed),
 		DeniedPaths: list(set.denied), MaxSteps: set.steps, MonthlyBudget: money.Wire(ctx, set.budget),
 		SpentThisMonth: money.Wire(ctx, spent), Model: set.model, Models: []string{}, Language: set.language,
-		NotifyOnInsight: set.notifyOnInsight,
+		NotifyOnInsight: set.notifyOnInsight, UndoWhenBroken: set.undoWhenBroken,
 	}
 	for _, m := range s.Models.Models() {
 		w.Models = append(w.Models, m.Name)

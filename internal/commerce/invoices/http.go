@@ -48,7 +48,7 @@ type invoiceWire struct {
 }
 
 type lineWire struct {
-	Kind         string      `json:"kind" doc:"That of the order's item; topup and fee of receipts, credit of credit notes; sla_credit mentions a credit for broken uptime that was put into the wallet since the invoice before"`
+	Kind         string      `json:"kind" doc:"That of the order's item; topup and fee of receipts, credit of credit notes; ai_usage of what the AI agent has cost in a month; sla_credit mentions a credit for broken uptime that was put into the wallet since the invoice before"`
 	Title        string      `json:"title"`
 	Domain       *string     `json:"domain"`
 	PeriodMonths *int        `json:"period_months"`

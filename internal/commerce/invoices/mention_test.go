@@ -3,10 +3,13 @@ package invoices
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
 
+	"stead.dev/stead/internal/commerce/sale"
+	"stead.dev/stead/internal/platform/api/apitest"
 	"stead.dev/stead/internal/platform/clock"
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/money"
@@ -98,6 +101,50 @@ func TestWhatNoInvoiceMentionsGoesWithTheAccount(t *testing.T) {
 		}
 		if lines := mentioned(w.sell(2, 2, 10, 1000)); len(lines) != 1 {
 			t.Errorf("another account's: %q", lines)
+		}
+	})
+}
+
+// What was used was paid already, so its tax is contained in the sum, also where taxes are added to prices.
+func TestWhatWasUsedIsAnInvoiceThatContainsItsTax(t *testing.T) {
+	t.Parallel()
+	each(t, func(w *world, _ *clock.Fake) {
+		w.must(func(ctx context.Context, tx *db.Tx) error {
+			return w.Usage(ctx, tx, sale.Usage{AccountID: 1, Lines: []sale.UsageLine{
+				{Kind: sale.KindAIUsage, Title: "2026-10", Domain: "a.example", Amount: 100}, {Kind: sale.KindAIUsage, Title: "2026-10", Domain: "b.example", Amount: 12},
+			}})
+		})
+		if err := w.Number(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		var l struct {
+			Data []struct {
+				ID      int64
+				Number  string
+				OrderID *int64 `json:"order_id"`
+				Total   struct {
+					USDCents int64 `json:"usd_cents"`
+				}
+				Tax struct {
+					USDCents int64 `json:"usd_cents"`
+				}
+				TaxIncluded struct {
+					USDCents int64 `json:"usd_cents"`
+				} `json:"tax_included"`
+				Lines []struct{ Kind, Domain string }
+			}
+		}
+		apitest.Answered(t, apitest.Call(w.edge, "own", "GET", "/api/v1/invoices", ""), 200, &l)
+		if len(l.Data) != 1 {
+			t.Fatalf("%+v", l)
+		}
+		i := l.Data[0]
+		if i.Number == "" || i.OrderID != nil || i.Total.USDCents != 112 || i.Tax.USDCents != 0 || i.TaxIncluded.USDCents != 12 || len(i.Lines) != 2 || i.Lines[1].Domain != "b.example" {
+			t.Errorf("%+v", i)
+		}
+		rec := apitest.Call(w.edge, "own", "GET", fmt.Sprintf("/api/v1/invoices/%d?format=pdf", i.ID), "")
+		if rec.Code != 200 || !strings.HasPrefix(rec.Body.String(), "%PDF") {
+			t.Errorf("%d %.100s", rec.Code, rec.Body)
 		}
 	})
 }

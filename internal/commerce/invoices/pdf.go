@@ -12,6 +12,7 @@ import (
 	"golang.org/x/text/language"
 	"golang.org/x/text/language/display"
 
+	"stead.dev/stead/internal/commerce/sale"
 	"stead.dev/stead/internal/platform/i18n"
 	"stead.dev/stead/internal/platform/money"
 )
@@ -311,7 +312,7 @@ func (p *sheet) title(l line) string {
 	case KindSLACredit:
 		data["Amount"] = l.Mentioned.String()
 		return p.text("line."+l.Kind, data)
-	case "renewal", "tariff_change", "addon", "domain_register", "domain_transfer", "domain_renew", "domain_restore", "credit",
+	case "renewal", "tariff_change", "addon", "domain_register", "domain_transfer", "domain_renew", "domain_restore", "credit", sale.KindAIUsage,
 		"topup", "fee":
 		return p.text("line."+l.Kind, data)
 	default:

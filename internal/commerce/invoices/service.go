@@ -120,6 +120,36 @@ func (s *Service) Invoice(ctx context.Context, tx *db.Tx, bills []sale.Bill) err
 	return nil
 }
 
+// Usage makes the invoice of what an account has used and paid. The tax is contained in what was paid, whatever prices are.
+func (s *Service) Usage(ctx context.Context, tx *db.Tx, u sale.Usage) error {
+	r, err := s.blank(ctx, tx, u.AccountID)
+	if err != nil {
+		return err
+	}
+	taxes, err := s.Taxes(ctx, tx, []int64{u.AccountID})
+	if err != nil {
+		return err
+	}
+	tax := taxes[u.AccountID]
+	tax.Included = true
+	if r.id, err = s.nextID(ctx, tx); err != nil {
+		return err
+	}
+	r.kind, r.issuedAt, r.document.Tax = Invoice, tx.Now, tax
+	for _, l := range u.Lines {
+		r.document.Lines = append(r.document.Lines, line{
+			Kind: l.Kind, Title: l.Title, Domain: l.Domain, Quantity: 1, UnitPrice: l.Amount, Total: l.Amount,
+		})
+		r.total += l.Amount
+	}
+	r.subtotal = r.total
+	if _, r.taxIncluded, err = tax.Of(r.total); err != nil {
+		return err
+	}
+	s.issue(tx, r)
+	return nil
+}
+
 // filled writes a bill into a blank document.
 func filled(r record, b sale.Bill) record {
 	r.serviceID = b.ServiceID

@@ -190,6 +190,23 @@ type Line struct {
 	UnitPrice, Setup, Discount, TaxAdded, Total money.USDCents
 }
 
+// Usage is what an account has used in a time that is over, and has paid already when it used it.
+type Usage struct {
+	AccountID int64
+	Lines     []UsageLine
+}
+
+// UsageLine is what was used of one kind, for one service.
+type UsageLine struct {
+	Kind   string // of the line on the invoice
+	Title  string // what the kind's text needs: of KindAIUsage the month, such as 2026-10
+	Domain string // name of the service; empty without one
+	Amount money.USDCents
+}
+
+// KindAIUsage is the kind of the lines for the work of the AI agent.
+const KindAIUsage = "ai_usage"
+
 // Refund is the part of an order's price that was given back.
 type Refund struct {
 	CreditNote   int64

@@ -486,7 +486,7 @@ func TestServicesAreDueOnceAWeek(t *testing.T) {
 		}
 		tell("service.provisioned")
 		tell("service.provisioned")
-		if phase(serviceID) >= week || phase(serviceID) == phase(serviceID+1) {
+		if jobs.Phase(serviceID, week) >= week || jobs.Phase(serviceID, week) == jobs.Phase(serviceID+1, week) {
 			t.Error("the services are not spread")
 		}
 		clk.Advance(week)

@@ -21,17 +21,12 @@ const (
 	busyPause = time.Minute
 )
 
-// phase spreads the services over the week: consecutive ids are far apart.
-func phase(serviceID int64) time.Duration {
-	return time.Duration(uint64(serviceID)*2654435761%uint64(week/time.Second)) * time.Second //nolint:gosec // a hash; less than a week
-}
-
 // Follow has services that are there scanned every week. It is told of their events.
 func (s *Service) Follow(ctx context.Context, tx *db.Tx, e outbox.Stored) error {
 	if e.Type == "service.terminated" {
 		return forget(ctx, tx, e.SubjectID)
 	}
-	return remember(ctx, tx, e.AccountID, e.SubjectID, tx.Now.Add(phase(e.SubjectID)))
+	return remember(ctx, tx, e.AccountID, e.SubjectID, tx.Now.Add(jobs.Phase(e.SubjectID, week)))
 }
 
 // Due inserts the jobs of the services that are to be scanned now; a periodic job calls it.

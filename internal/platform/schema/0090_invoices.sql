@@ -12,7 +12,7 @@ CREATE TABLE invoices (
     year         INTEGER NOT NULL,                           -- year of the number
     -- number within the seller's series of that kind and year, from 1 without a gap; NULL until the sequencer gives it
     sequence     BIGINT,
-    order_id     BIGINT,                                     -- the order that was paid or refunded; NULL for receipts
+    order_id     BIGINT,                                     -- the order that was paid or refunded; NULL for receipts and for what was used
     topup_id     BIGINT,                                     -- the top-up that a receipt is for; NULL for purchases
     service_id   BIGINT,                                     -- the service that was bought or renewed; NULL without one
     corrects     BIGINT  REFERENCES invoices (id),           -- of credit notes: the invoice that they take back from

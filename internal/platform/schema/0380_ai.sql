@@ -13,6 +13,7 @@ CREATE TABLE ai_settings (
     model             TEXT,             -- the chosen model; NULL: the first that is offered
     language          TEXT,             -- in which it answers; NULL: that of the message
     notify_on_insight BOOLEAN NOT NULL, -- whether the owner is notified of insights
+    undo_when_broken  BOOLEAN NOT NULL, -- whether a run takes its changes back when the site does not work after them
     insight_told_at   BIGINT,           -- when the owner was last notified of insights; NULL before
     updated_at        BIGINT  NOT NULL  -- when they were changed last
 );
@@ -53,6 +54,7 @@ CREATE TABLE ai_runs (
     time_left       BIGINT  NOT NULL, -- microseconds of work that were left when it last stopped working
     held            BIGINT  NOT NULL CHECK (held >= 0), -- cents that are held for it
     cost            BIGINT  NOT NULL, -- what its steps cost, in pico-USD
+    billed          BOOLEAN NOT NULL DEFAULT FALSE, -- whether what it cost is on an invoice
     charged         BIGINT  CHECK (charged BETWEEN 0 AND held), -- cents that it cost; NULL before its end
     input_tokens    BIGINT  NOT NULL, -- that the model read
     output_tokens   BIGINT  NOT NULL, -- that it wrote
@@ -66,6 +68,7 @@ CREATE TABLE ai_runs (
 CREATE UNIQUE INDEX ai_runs_open ON ai_runs (service_id) WHERE status IN ('queued', 'running', 'waiting_approval');
 CREATE INDEX ai_runs_due ON ai_runs (lease_until) WHERE status IN ('queued', 'running');
 CREATE INDEX ai_runs_spent ON ai_runs (account_id, created_at);
+CREATE INDEX ai_runs_unbilled ON ai_runs (account_id, finished_at) WHERE NOT billed AND charged > 0;
 CREATE INDEX ai_runs_conversation ON ai_runs (conversation_id);
 CREATE INDEX ai_runs_age ON ai_runs (created_at);
 

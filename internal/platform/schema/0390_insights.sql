@@ -20,12 +20,15 @@ CREATE TABLE insights (
     dismiss_reason TEXT,             -- why, in the customer's words; NULL without
     first_seen_at  BIGINT  NOT NULL, -- when it was found first
     last_seen_at   BIGINT  NOT NULL, -- when it was found last
+    advice         TEXT    NOT NULL DEFAULT '', -- what a language model says is to do; empty without
+    advice_lang    TEXT    NOT NULL DEFAULT '', -- in which language; empty without
+    advice_rank    INTEGER NOT NULL DEFAULT 0,  -- its place among those of the same severity, as the model says
     CONSTRAINT insights_dismissed CHECK (status <> 'dismissed' OR dismissed_at IS NOT NULL)
 );
 -- A fault is one insight.
 CREATE UNIQUE INDEX insights_fault ON insights (service_id, check_key, subject);
-CREATE INDEX insights_order ON insights (service_id, severity_rank, id);
-CREATE INDEX insights_status_order ON insights (service_id, status, severity_rank, id);
+CREATE INDEX insights_order ON insights (service_id, severity_rank, advice_rank, id);
+CREATE INDEX insights_status_order ON insights (service_id, status, severity_rank, advice_rank, id);
 CREATE INDEX insights_account ON insights (account_id);
 CREATE INDEX insights_age ON insights (last_seen_at);
 
@@ -38,3 +41,12 @@ CREATE TABLE insights_audits (
     finished_at BIGINT               -- when it was complete; NULL while it runs
 );
 CREATE INDEX insights_audits_account ON insights_audits (account_id);
+
+-- Services that are audited every week.
+CREATE TABLE insights_services (
+    service_id BIGINT PRIMARY KEY, -- the service
+    account_id BIGINT NOT NULL,    -- its owner's account
+    next_at    BIGINT NOT NULL     -- when it is audited next
+);
+CREATE INDEX insights_services_next ON insights_services (next_at);
+CREATE INDEX insights_services_account ON insights_services (account_id);

@@ -27,6 +27,7 @@ import {
   undoChange,
   undoRun,
   type Approval,
+  type Decision,
   type FileChange,
   type Message,
   type Run,
@@ -328,9 +329,11 @@ function RunEnd({ service, id }: { service: number; id: number }) {
 function Decide({ service, approval }: { service: number; approval: Approval }) {
   const queries = useQueryClient();
   const [reason, setReason] = useState("");
-  const [run, { busy, error }] = useAction((approve: boolean) => decide(service, approval.id, approve, reason.trim()));
-  const answer = async (approve: boolean) => {
-    await run(approve);
+  const [run, { busy, error }] = useAction((decision: Decision) =>
+    decide(service, approval.id, decision, reason.trim()),
+  );
+  const answer = async (decision: Decision) => {
+    await run(decision);
     await queries.invalidateQueries({ queryKey: ["service", service, "agent"] });
   };
   return (
@@ -350,13 +353,19 @@ function Decide({ service, approval }: { service: number; approval: Approval }) 
         />
         <ErrorNote error={error} />
         <Group gap="sm">
-          <Button loading={busy} onClick={() => void answer(true)}>
+          <Button loading={busy} onClick={() => void answer({ approve: true })}>
             {t("approve.yes")}
           </Button>
-          <Button variant="default" loading={busy} onClick={() => void answer(false)}>
+          <Button variant="light" loading={busy} onClick={() => void answer({ approve: true, rest: true })}>
+            {t("approve.rest")}
+          </Button>
+          <Button variant="default" loading={busy} onClick={() => void answer({ approve: false })}>
             {t("approve.no")}
           </Button>
         </Group>
+        <Text size="sm" c="dimmed">
+          {t("approve.rest_text")}
+        </Text>
       </Stack>
     </Alert>
   );

@@ -73,6 +73,11 @@ export function Insights({ service, onMend }: { service: number; onMend: (task: 
                     </Group>
                     <Text size="sm">{insight.detail}</Text>
                     <Text size="sm">{insight.suggestion}</Text>
+                    {insight.advice && (
+                      <Text size="sm">
+                        {t("insights.advice")} {insight.advice}
+                      </Text>
+                    )}
                     <Text size="sm" c="dimmed">
                       {insight.subject} · <When time={insight.last_seen_at} form="relative" />
                     </Text>

@@ -81,6 +81,11 @@ export function SettingsForm({ settings, intro = false }: { settings: Settings; 
           />
         )}
         <Switch
+          label={t("settings.undo")}
+          key={form.key("undo_when_broken")}
+          {...form.getInputProps("undo_when_broken", { type: "checkbox" })}
+        />
+        <Switch
           label={t("settings.notify")}
           key={form.key("notify_on_insight")}
           {...form.getInputProps("notify_on_insight", { type: "checkbox" })}

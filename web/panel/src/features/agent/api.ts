@@ -97,11 +97,17 @@ export const undoRun = (service: number, id: number, partial: boolean) =>
 export const undoChange = (service: number, change: number) =>
   call(api.POST("/api/v1/services/{service}/ai/changes/{change}/undo", { params: { path: { service, change } } }));
 
-export const decide = (service: number, approval: number, approve: boolean, reason: string) =>
+/** What a person answers the agent; `rest` approves what else the run changes too. */
+export interface Decision {
+  approve: boolean;
+  rest?: boolean;
+}
+
+export const decide = (service: number, approval: number, decision: Decision, reason: string) =>
   call(
     api.POST("/api/v1/services/{service}/ai/approvals/{approval}/decide", {
       params: { path: { service, approval } },
-      body: { approve, reason: reason || undefined },
+      body: { ...decision, reason: reason || undefined },
     }),
   );
 

@@ -37,6 +37,7 @@ test("the form of the settings keeps what it does not show", () => {
     models: ["small"],
     language: null,
     notify_on_insight: false,
+    undo_when_broken: true,
   } as unknown as Settings;
   const form = { ...formOf(before), enabled: true, budget: 7.5, denied_paths: "/public_html/private\n\n" };
   expect(bodyOf(form, before)).toEqual({
@@ -50,5 +51,6 @@ test("the form of the settings keeps what it does not show", () => {
     language: undefined,
     model: "small",
     notify_on_insight: false,
+    undo_when_broken: true,
   });
 });

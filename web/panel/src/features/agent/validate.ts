@@ -44,6 +44,7 @@ export interface SettingsForm extends Record<string, unknown> {
   denied_paths: string;
   model: string;
   notify_on_insight: boolean;
+  undo_when_broken: boolean;
 }
 
 export const formOf = (settings: Settings): SettingsForm => ({
@@ -54,6 +55,7 @@ export const formOf = (settings: Settings): SettingsForm => ({
   denied_paths: settings.denied_paths.join("\n"),
   model: settings.model ?? settings.models[0] ?? "",
   notify_on_insight: settings.notify_on_insight,
+  undo_when_broken: settings.undo_when_broken,
 });
 
 const lines = (text: string) =>
@@ -74,4 +76,5 @@ export const bodyOf = (form: SettingsForm, before: Settings): SettingsBody => ({
   language: before.language ?? undefined,
   model: form.model || undefined,
   notify_on_insight: form.notify_on_insight,
+  undo_when_broken: form.undo_when_broken,
 });
