@@ -3011,7 +3011,7 @@ export interface paths {
         put?: never;
         /**
          * Look for what is to improve about a site
-         * @description Visits some pages of the site as a visitor would, reads the errors of its logs, and answers when it is done, usually within seconds. Fixed rules judge what was seen; no model is needed. What is found becomes insights, and those that are gone are resolved. A service has one audit at a time.
+         * @description Visits some pages of the site as a visitor would, reads the errors of its logs, and answers when it is done, usually within seconds. Fixed rules judge what was seen; where a language model is offered, it words what to do, in your language, and ranks what weighs the same. What is found becomes insights, and those that are gone are resolved. A service has one audit at a time.
          */
         post: operations["insights.audit"];
         delete?: never;
@@ -8554,6 +8554,8 @@ export interface components {
             state: "not_required" | "verified" | "dns_leads_here" | "unverified" | "contested" | "displaced";
         };
         Insight: {
+            /** @description What to do about it on this site, in the words of a language model; null without one. It may repeat what stands on the site: show it as plain text */
+            advice: string | null;
             /**
              * @description The rule that found it
              * @example large_image
@@ -8735,7 +8737,7 @@ export interface components {
             credited: components["schemas"]["Money"];
             discount: components["schemas"]["Money"];
             domain: string | null;
-            /** @description That of the order's item; topup and fee of receipts, credit of credit notes; sla_credit mentions a credit for broken uptime that was put into the wallet since the invoice before */
+            /** @description That of the order's item; topup and fee of receipts, credit of credit notes; ai_usage of what the AI agent has cost in a month; sla_credit mentions a credit for broken uptime that was put into the wallet since the invoice before */
             kind: string;
             /** Format: int64 */
             period_months: number | null;
@@ -10887,6 +10889,8 @@ export interface components {
             approve: boolean;
             /** @description Why not; the agent reads it */
             reason?: string;
+            /** @description Approve what this run changes from now on too. It asks only before what is asked in every mode, such as deleting */
+            rest?: boolean;
         };
         RunsFileChange: {
             /** @enum {string} */
@@ -10948,6 +10952,8 @@ export interface components {
             spent_this_month: components["schemas"]["Money"];
             /** @description All that there are */
             tools: string[];
+            /** @description Whether a run whose changes break the home page takes them back by itself */
+            undo_when_broken: boolean;
         };
         RunsSettingsBody: {
             /** @description Folders; /public_html without it */
@@ -10980,6 +10986,11 @@ export interface components {
              */
             monthly_budget_usd_cents: number;
             notify_on_insight?: boolean;
+            /**
+             * @description A run whose changes break the home page takes them back by itself
+             * @default true
+             */
+            undo_when_broken: boolean;
         };
         RunsStory: {
             /** Format: date-time */
@@ -13264,7 +13275,8 @@ export interface operations {
                      *       },
                      *       "tools": [
                      *         "read_file"
-                     *       ]
+                     *       ],
+                     *       "undo_when_broken": true
                      *     }
                      */
                     "application/json": components["schemas"]["RunsSettings"];
@@ -13382,7 +13394,8 @@ export interface operations {
                      *       },
                      *       "tools": [
                      *         "read_file"
-                     *       ]
+                     *       ],
+                     *       "undo_when_broken": true
                      *     }
                      */
                     "application/json": components["schemas"]["RunsSettings"];
@@ -39399,6 +39412,7 @@ export interface operations {
                      *       "finished_at": "2026-11-21T10:00:00Z",
                      *       "insights": [
                      *         {
+                     *           "advice": "advice",
                      *           "check": "large_image",
                      *           "detail": "detail",
                      *           "dismiss_reason": null,
@@ -40180,6 +40194,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
+                     *           "advice": "advice",
                      *           "check": "large_image",
                      *           "detail": "detail",
                      *           "dismiss_reason": null,
@@ -40311,6 +40326,7 @@ export interface operations {
                 content: {
                     /**
                      * @example {
+                     *       "advice": "advice",
                      *       "check": "large_image",
                      *       "detail": "detail",
                      *       "dismiss_reason": null,

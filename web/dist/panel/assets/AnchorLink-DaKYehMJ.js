@@ -1,1 +1,0 @@
-import{t as e}from"./Anchor-AF4LjCyn.js";import{p as t}from"./PageHeader-NE2OBa9F.js";import{u as n}from"./i18n-COIqHX-7.js";var r=n(),i=t(function(t){return(0,r.jsx)(e,{...t})});export{i as t};

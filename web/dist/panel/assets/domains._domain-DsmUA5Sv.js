@@ -1,1 +1,0 @@
-import{n as e,t}from"./lazyRouteComponent-BeVv6b3t.js";import{x as n}from"./PageHeader-NE2OBa9F.js";import{o as r}from"./i18n-COIqHX-7.js";var i=e(`/domains/$domain`)({loader:n(()=>r(()=>import(`./domains._domain-6qpLvZCZ.js`),[]),`loader`),component:t(()=>r(()=>import(`./domains._domain-6qpLvZCZ.js`),[]),`component`)});export{i as t};

@@ -1,1 +1,0 @@
-import{n as e,t}from"./lazyRouteComponent-BeVv6b3t.js";import{x as n}from"./PageHeader-NE2OBa9F.js";import{o as r}from"./i18n-COIqHX-7.js";var i=e(`/services/$service/php`)({loader:n(()=>r(()=>import(`./services._service.php-BmlgsGFJ.js`),[]),`loader`),component:t(()=>r(()=>import(`./services._service.php-BmlgsGFJ.js`),[]),`component`)});export{i as t};
