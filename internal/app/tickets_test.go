@@ -88,3 +88,43 @@ func TestTicketsAreAnsweredByMail(t *testing.T) {
 		}
 	})
 }
+
+// TestCustomersFindAndReopenTheirTickets: the filters of the list, and that only a closed ticket is reopened.
+func TestCustomersFindAndReopenTheirTickets(t *testing.T) {
+	engines(t, nil, func(t *testing.T, a *App) {
+		c := a.application(t, false)
+		owner := a.customer(t, c, 0)
+		w := &world{App: a, t: t, owner: owner}
+		ticket := w.id(a.post(t, owner.token, "/api/v1/tickets", `{"subject": "One", "message": "Help."}`))
+		w.id(a.post(t, owner.token, "/api/v1/tickets", `{"subject": "Another", "message": "Help."}`))
+		has := func(query string, want int) {
+			t.Helper()
+			var list struct {
+				Data []struct{} `json:"data"`
+			}
+			a.get(t, owner.token, "/api/v1/tickets"+query).decode(t, &list)
+			if len(list.Data) != want {
+				t.Errorf("%s: %d tickets instead of %d", query, len(list.Data), want)
+			}
+		}
+		act := func(what string) {
+			t.Helper()
+			if r := a.post(t, owner.token, fmt.Sprintf("/api/v1/tickets/%d/%s", ticket, what), ""); r.status != http.StatusOK {
+				t.Errorf("%s: %s", what, r)
+			}
+		}
+		act("close")
+		has("", 2)
+		has("?status=closed", 1)
+		has("?status=open", 1)
+		has("?service_id=1", 0)
+		act("reopen")
+		has("?status=open", 2)
+		waiting := tickets.Waiting
+		if _, err := a.tickets.Change(t.Context(), ticket, &waiting, nil); err != nil {
+			t.Fatal(err)
+		}
+		act("reopen")
+		has("?status=waiting", 1)
+	})
+}

@@ -73,6 +73,12 @@ func files(all []fileBody) []File {
 	return out
 }
 
+type listIn struct {
+	page.Params
+	Service int64  `query:"service_id" minimum:"1" doc:"About this service"`
+	Status  string `query:"status" enum:"open,waiting,answered,closed"`
+}
+
 type askIn struct {
 	Body struct {
 		Subject     string     `json:"subject" minLength:"1" maxLength:"150" doc:"One line"`
@@ -109,12 +115,12 @@ func (s *Service) customers() []api.Route {
 	const base, one = "/api/v1/tickets", "/api/v1/tickets/{ticket}"
 	scopes := []string{auth.ScopeProfile}
 	return []api.Route{
-		api.Operation[page.Params, page.List[ticketWire]]{
+		api.Operation[listIn, page.List[ticketWire]]{
 			ID: "tickets.list", Method: http.MethodGet, Path: base, Section: api.Account, Auth: api.Token, Scopes: scopes,
 			Summary: "List support tickets, the last changed first", Description: "Questions to the company's support, with who must do something next.",
-			Handle: func(ctx context.Context, p auth.Principal, in *page.Params) (*page.List[ticketWire], error) {
-				all, total, err := s.ListOwn(ctx, p.AccountID, *in)
-				return page.Map(*in, total, all, wire), err
+			Handle: func(ctx context.Context, p auth.Principal, in *listIn) (*page.List[ticketWire], error) {
+				all, total, err := s.List(ctx, Filter{AccountID: p.AccountID, ServiceID: in.Service, Status: Status(in.Status)}, in.Params)
+				return page.Map(in.Params, total, all, wire), err
 			},
 		},
 		api.Operation[askIn, ticketWire]{
@@ -168,6 +174,14 @@ func (s *Service) customers() []api.Route {
 			Summary: "Close a support ticket", Description: "Says that the question is answered. Writing in it opens it again.",
 			Handle: func(ctx context.Context, p auth.Principal, in *ticketIn) (*api.Empty, error) {
 				return nil, s.CloseOwn(ctx, p.AccountID, in.Ticket)
+			},
+		},
+		api.Operation[ticketIn, api.Empty]{
+			ID: "tickets.reopen", Method: http.MethodPost, Path: one + "/reopen", Section: api.Account, Auth: api.Token, Scopes: scopes,
+			Summary:     "Reopen a support ticket",
+			Description: "Takes closing back: support sees the ticket among the open ones again. One that is not closed stays as it is.",
+			Handle: func(ctx context.Context, p auth.Principal, in *ticketIn) (*api.Empty, error) {
+				return nil, s.ReopenOwn(ctx, p.AccountID, in.Ticket)
 			},
 		},
 		api.Operation[fileIn, api.Empty]{

@@ -61,7 +61,7 @@ func (s *Service) sendMail(ctx context.Context, id int64) error {
 	}
 	data := map[string]any{
 		"Company": s.Company, "Subject": t.Subject, "Number": t.ID, "Text": m.Body,
-		"Link": s.BaseURL + "/panel/tickets/" + strconv.FormatInt(t.ID, 10),
+		"Link": s.BaseURL + "/panel/support/" + strconv.FormatInt(t.ID, 10),
 	}
 	text := i18n.T(t.Language, "tickets.mail.text", data)
 	replyTo := s.replyTo(t.token)

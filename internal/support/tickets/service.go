@@ -125,11 +125,6 @@ func (s *Service) Own(ctx context.Context, accountID, id int64) (Ticket, []Messa
 	return t, all, err
 }
 
-// ListOwn reads a page of an account's tickets, the last changed first.
-func (s *Service) ListOwn(ctx context.Context, accountID int64, p page.Params) ([]Ticket, int, error) {
-	return list(ctx, s.DB, Filter{AccountID: accountID}, p)
-}
-
 // Write adds a message of the customer, which opens the ticket again.
 func (s *Service) Write(ctx context.Context, accountID, id int64, m Message) (made Message, err error) {
 	if m, err = m.normal(); err != nil {
@@ -164,6 +159,17 @@ func (s *Service) CloseOwn(ctx context.Context, accountID, id int64) error {
 	})
 }
 
+// ReopenOwn opens a closed ticket again, by its customer.
+func (s *Service) ReopenOwn(ctx context.Context, accountID, id int64) error {
+	return s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
+		t, err := ofAccount(ctx, tx, accountID, id)
+		if err != nil || t.Status != Closed {
+			return err
+		}
+		return setStatus(ctx, tx, id, Open)
+	})
+}
+
 // OwnFile reads a file of an account's ticket.
 func (s *Service) OwnFile(ctx context.Context, accountID, id, file int64) (File, error) {
 	return fileOf(ctx, s.DB, accountID, id, file)
@@ -179,7 +185,7 @@ func (s *Service) Ticket(ctx context.Context, id int64) (Ticket, []Message, erro
 	return t, all, err
 }
 
-// List reads a page of the tickets that match, the last changed first, for staff.
+// List reads a page of the tickets that match, the last changed first.
 func (s *Service) List(ctx context.Context, f Filter, p page.Params) ([]Ticket, int, error) {
 	return list(ctx, s.DB, f, p)
 }

@@ -29,4 +29,6 @@ export const routes = [
   "/services/$service/access",
   "/services/$service/mail",
   "/services/$service/domains",
+  "/support",
+  "/support/new",
 ];

@@ -13,6 +13,7 @@ import {
   IconHome,
   IconKey,
   IconLayout,
+  IconLifebuoy,
   IconMail,
   IconReceiptDollar,
   IconServer,
@@ -48,6 +49,7 @@ export const accountPages: Entry[] = [
   { to: "/wallet", label: "nav.wallet", icon: IconWallet, section: "wallet" },
   { to: "/orders", label: "nav.orders", icon: IconShoppingCart, section: "orders" },
   { to: "/invoices", label: "nav.invoices", icon: IconFileInvoice, section: "orders" },
+  { to: "/support", label: "nav.support", icon: IconLifebuoy, section: "account" },
 ];
 
 /** The pages of one service; `to` is below /services/$service. */
