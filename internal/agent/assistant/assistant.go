@@ -31,7 +31,7 @@ const (
 type Source struct {
 	Kind  string `json:"kind" enum:"article,service,domain,wallet"`
 	Title string `json:"title"`
-	URL   string `json:"url" doc:"The page of an article, or the operation that reads the account's own data"`
+	URL   string `json:"url" doc:"The page of an article, or the page of the panel that shows it"`
 	// text is what it says, for the answer.
 	text string
 }

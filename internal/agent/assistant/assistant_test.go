@@ -237,3 +237,43 @@ func TestAConversationIsBoundedAndItsOwn(t *testing.T) {
 		}
 	})
 }
+
+func TestItHandsOverIntoATicket(t *testing.T) {
+	t.Parallel()
+	testkit.Engines(t, func(t *testing.T, d *db.DB, clk *clock.Fake) {
+		w := newWorld(t, d, clk, "")
+		drafted := func(token string) (subject, message string) {
+			t.Helper()
+			rec := apitest.Call(w.edge, token, "GET", "/api/v1/assistant/handover", "", "Accept-Language", "en")
+			var got struct{ Subject, Message string }
+			if err := json.Unmarshal(rec.Body.Bytes(), &got); rec.Code != 200 || err != nil {
+				t.Fatalf("%d %s", rec.Code, rec.Body)
+			}
+			return got.Subject, got.Message
+		}
+		if subject, message := drafted("own"); subject != "" || message != "" {
+			t.Errorf("a ticket of nothing: %q, %q", subject, message)
+		}
+		w.ask("own", "What is my balance?")
+		long := strings.TrimSpace(strings.Repeat("Why is it blue? ", 20))
+		w.ask("own", long)
+		subject, message := drafted("own")
+		if n := len([]rune(subject)); n > mostSubject || !strings.HasPrefix(long, strings.TrimSuffix(subject, "…")) || !strings.HasSuffix(subject, "…") {
+			t.Errorf("the subject %q", subject)
+		}
+		for _, has := range []string{long + "\n", "You: What is my balance?", "Assistant: Wallet: your balance is $12.50.", "You: Why"} {
+			if !strings.Contains(message, has) {
+				t.Errorf("%q is not in %s", has, message)
+			}
+		}
+		if subject, _ := drafted("app"); subject != "" {
+			t.Errorf("another application hands over %q", subject)
+		}
+		for range mostHanded {
+			w.ask("own", strings.Repeat("ю ", 900))
+		}
+		if _, message = drafted("own"); len([]rune(message)) > mostTicket || !strings.Contains(message, "Assistant:") {
+			t.Errorf("%d letters", len([]rune(message)))
+		}
+	})
+}

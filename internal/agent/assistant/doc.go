@@ -9,7 +9,7 @@
 //   - Facts are of the caller's own account, and only of what the scopes of the application read. Each application has a
 //     conversation of its own, so what one may read is not told to another.
 //   - An answer names all that it is from. One for which nothing was found, and each one whose asker wants a person, leads on to
-//     the company's support.
+//     the company's support, with a draft of a ticket that the asker reads and sends.
 //   - To a model, articles, facts and earlier messages are data in JSON with a mark that cannot be guessed. Secrets in a question
 //     are masked before it is stored or sent. A model is not asked inside a transaction; one that fails costs its wording only.
 //   - A conversation keeps its last 100 messages; questions are bounded in length and by the hour.

@@ -15,7 +15,7 @@ type messageWire struct {
 	Role      string    `json:"role" enum:"user,assistant"`
 	Content   string    `json:"content" doc:"Plain text. Numbers in brackets, such as [1], name the sources"`
 	Sources   []Source  `json:"sources" doc:"What an answer is from, in order"`
-	Handover  bool      `json:"handover" doc:"Whether the answer leads on to the company's support"`
+	Handover  bool      `json:"handover" doc:"Whether the answer leads on to the company's support: GET /assistant/handover drafts a ticket for it"`
 	Worded    bool      `json:"worded" doc:"Whether a language model worded the answer"`
 	CreatedAt time.Time `json:"created_at"`
 }
@@ -42,6 +42,11 @@ type askIn struct {
 type answerWire struct {
 	Question messageWire `json:"question"`
 	Answer   messageWire `json:"answer"`
+}
+
+type draftWire struct {
+	Subject string `json:"subject"`
+	Message string `json:"message" doc:"The conversation as plain text, after a question in the caller's own words"`
 }
 
 // Operations are this section's part of the specification's section "AI agent".
@@ -83,6 +88,16 @@ func (s *Service) Operations() []api.Route {
 					return nil, err
 				}
 				return &answerWire{Question: wire(asked), Answer: wire(answer)}, nil
+			},
+		},
+		api.Operation[struct{}, draftWire]{
+			ID: "assistant.handover", Method: http.MethodGet, Path: "/api/v1/assistant/handover", Section: api.AI, Auth: api.Token,
+			Scopes: []string{auth.ScopeProfile}, Summary: "Draft a support ticket from your conversation with the assistant",
+			Description: "Subject and text for `POST /tickets`, in your language: your last question, and what was said before, so that nobody asks again. " +
+				"Show it to the person who asked, and open the ticket when they agree; this operation opens none. Both are empty when nothing was asked.",
+			Handle: func(ctx context.Context, p auth.Principal, _ *struct{}) (*draftWire, error) {
+				d, err := s.handover(ctx, p)
+				return &draftWire{Subject: d.subject, Message: d.text}, err
 			},
 		},
 	}

@@ -67,6 +67,7 @@ const (
 	mostFacts    = 5  // of each kind that an answer names
 	mostHistory  = 6  // earlier messages that a model sees
 	mostOutput   = 700
+	mostHanded   = 20 // messages that a support ticket begins with
 	modelTime    = 30 * time.Second
 )
 
@@ -145,7 +146,7 @@ func (s *Service) facts(lang, question string, r Records) (all []Source) {
 	words, text := wordsOf(question), strings.ToLower(question)
 	if r.Balance != "" && about(words, "wallet") {
 		all = append(all, Source{
-			Kind: "wallet", Title: i18n.T(lang, "assistant.wallet", nil), URL: s.BaseURL + "/api/v1/wallet",
+			Kind: "wallet", Title: i18n.T(lang, "assistant.wallet", nil), URL: s.BaseURL + "/panel/wallet",
 			text: i18n.T(lang, "assistant.balance", map[string]any{"Balance": r.Balance}),
 		})
 	}
@@ -164,10 +165,10 @@ func (s *Service) facts(lang, question string, r Records) (all []Source) {
 		}
 	}
 	for _, x := range r.Services {
-		add("service", x.Domain, x.Status, x.ExpiresAt, fmt.Sprintf("/api/v1/services/%d", x.ID))
+		add("service", x.Domain, x.Status, x.ExpiresAt, fmt.Sprintf("/panel/services/%d", x.ID))
 	}
 	for _, x := range r.Domains {
-		add("domain", x.Name, x.Status, x.ExpiresAt, fmt.Sprintf("/api/v1/domains/%d", x.ID))
+		add("domain", x.Name, x.Status, x.ExpiresAt, fmt.Sprintf("/panel/domains/%d", x.ID))
 	}
 	if len(named) > 0 {
 		others = nil
@@ -193,10 +194,11 @@ func (s *Service) put(lang string, sources []Source, handover bool) string {
 
 // lead leads on to people.
 func (s *Service) lead(lang string) string {
+	data := map[string]any{"Link": s.BaseURL + "/panel/support/new", "Address": s.Support}
 	if s.Support == "" {
-		return i18n.T(lang, "assistant.people", nil)
+		return i18n.T(lang, "assistant.people", data)
 	}
-	return i18n.T(lang, "assistant.people_at", map[string]any{"Address": s.Support})
+	return i18n.T(lang, "assistant.people_at", data)
 }
 
 // instructions are all that a model obeys.
@@ -270,4 +272,15 @@ func (s *Service) conversation(ctx context.Context, p auth.Principal) ([]message
 // closed removes what is kept of an account.
 func (s *Service) closed(ctx context.Context, tx *db.Tx, accountID int64) error {
 	return removeOf(ctx, tx, accountID)
+}
+
+// handover drafts the support ticket of what the caller has asked the assistant last. It changes nothing: the caller reads the draft, and
+// opens the ticket.
+func (s *Service) handover(ctx context.Context, p auth.Principal) (draft, error) {
+	all, err := last(ctx, s.DB, partyOf(p), mostHanded)
+	if err != nil || len(all) == 0 {
+		return draft{}, err
+	}
+	slices.Reverse(all)
+	return draftOf(i18n.Lang(ctx), all), nil
 }

@@ -75,8 +75,8 @@ func files(all []fileBody) []File {
 
 type listIn struct {
 	page.Params
-	Service int64  `query:"service_id" minimum:"1" doc:"About this service"`
-	Status  string `query:"status" enum:"open,waiting,answered,closed"`
+	Service int64  `query:"service_id" minimum:"1" doc:"Only those about this service"`
+	Status  string `query:"status" enum:"open,waiting,answered,closed" doc:"Only those in this state"`
 }
 
 type askIn struct {

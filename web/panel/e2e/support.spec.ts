@@ -12,7 +12,6 @@ test("a question with a picture, closing it, taking that back, and writing again
 
   await expect(page.getByRole("heading", { name: "Mail does not arrive" })).toBeVisible();
   await expect(page.getByText("With support")).toBeVisible();
-  const id = page.url().split("/").at(-1) ?? "";
   const [download] = await Promise.all([
     page.waitForEvent("download"),
     page.getByRole("link", { name: /screen\.png/ }).click(),
