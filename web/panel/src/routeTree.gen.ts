@@ -26,6 +26,9 @@ import { Route as MonitorsMonitorRouteImport } from "./routes/monitors.$monitor"
 import { Route as OrdersIndexRouteImport } from "./routes/orders.index";
 import { Route as OrdersOrderRouteImport } from "./routes/orders.$order";
 import { Route as ServicesIndexRouteImport } from "./routes/services.index";
+import { Route as SupportIndexRouteImport } from "./routes/support.index";
+import { Route as SupportTicketRouteImport } from "./routes/support.$ticket";
+import { Route as SupportNewRouteImport } from "./routes/support.new";
 import { Route as ServicesServiceIndexRouteImport } from "./routes/services.$service.index";
 import { Route as ServicesServiceAccessRouteImport } from "./routes/services.$service.access";
 import { Route as ServicesServiceAgentRouteImport } from "./routes/services.$service.agent";
@@ -127,6 +130,21 @@ const OrdersOrderRoute = OrdersOrderRouteImport.update({
 const ServicesIndexRoute = ServicesIndexRouteImport.update({
   id: "/services/",
   path: "/services/",
+  getParentRoute: () => rootRouteImport,
+} as any);
+const SupportIndexRoute = SupportIndexRouteImport.update({
+  id: "/support/",
+  path: "/support/",
+  getParentRoute: () => rootRouteImport,
+} as any);
+const SupportTicketRoute = SupportTicketRouteImport.update({
+  id: "/support/$ticket",
+  path: "/support/$ticket",
+  getParentRoute: () => rootRouteImport,
+} as any);
+const SupportNewRoute = SupportNewRouteImport.update({
+  id: "/support/new",
+  path: "/support/new",
   getParentRoute: () => rootRouteImport,
 } as any);
 const ServicesServiceIndexRoute = ServicesServiceIndexRouteImport.update({
@@ -233,11 +251,14 @@ export interface FileRoutesByFullPath {
   "/invoices/$invoice": typeof InvoicesInvoiceRoute;
   "/monitors/$monitor": typeof MonitorsMonitorRoute;
   "/orders/$order": typeof OrdersOrderRoute;
+  "/support/$ticket": typeof SupportTicketRoute;
+  "/support/new": typeof SupportNewRoute;
   "/domains/": typeof DomainsIndexRoute;
   "/invoices/": typeof InvoicesIndexRoute;
   "/monitors/": typeof MonitorsIndexRoute;
   "/orders/": typeof OrdersIndexRoute;
   "/services/": typeof ServicesIndexRoute;
+  "/support/": typeof SupportIndexRoute;
   "/services/$service/access": typeof ServicesServiceAccessRoute;
   "/services/$service/agent": typeof ServicesServiceAgentRoute;
   "/services/$service/backups": typeof ServicesServiceBackupsRoute;
@@ -269,11 +290,14 @@ export interface FileRoutesByTo {
   "/invoices/$invoice": typeof InvoicesInvoiceRoute;
   "/monitors/$monitor": typeof MonitorsMonitorRoute;
   "/orders/$order": typeof OrdersOrderRoute;
+  "/support/$ticket": typeof SupportTicketRoute;
+  "/support/new": typeof SupportNewRoute;
   "/domains": typeof DomainsIndexRoute;
   "/invoices": typeof InvoicesIndexRoute;
   "/monitors": typeof MonitorsIndexRoute;
   "/orders": typeof OrdersIndexRoute;
   "/services": typeof ServicesIndexRoute;
+  "/support": typeof SupportIndexRoute;
   "/services/$service/access": typeof ServicesServiceAccessRoute;
   "/services/$service/agent": typeof ServicesServiceAgentRoute;
   "/services/$service/backups": typeof ServicesServiceBackupsRoute;
@@ -306,11 +330,14 @@ export interface FileRoutesById {
   "/invoices/$invoice": typeof InvoicesInvoiceRoute;
   "/monitors/$monitor": typeof MonitorsMonitorRoute;
   "/orders/$order": typeof OrdersOrderRoute;
+  "/support/$ticket": typeof SupportTicketRoute;
+  "/support/new": typeof SupportNewRoute;
   "/domains/": typeof DomainsIndexRoute;
   "/invoices/": typeof InvoicesIndexRoute;
   "/monitors/": typeof MonitorsIndexRoute;
   "/orders/": typeof OrdersIndexRoute;
   "/services/": typeof ServicesIndexRoute;
+  "/support/": typeof SupportIndexRoute;
   "/services/$service/access": typeof ServicesServiceAccessRoute;
   "/services/$service/agent": typeof ServicesServiceAgentRoute;
   "/services/$service/backups": typeof ServicesServiceBackupsRoute;
@@ -344,11 +371,14 @@ export interface FileRouteTypes {
     | "/invoices/$invoice"
     | "/monitors/$monitor"
     | "/orders/$order"
+    | "/support/$ticket"
+    | "/support/new"
     | "/domains/"
     | "/invoices/"
     | "/monitors/"
     | "/orders/"
     | "/services/"
+    | "/support/"
     | "/services/$service/access"
     | "/services/$service/agent"
     | "/services/$service/backups"
@@ -380,11 +410,14 @@ export interface FileRouteTypes {
     | "/invoices/$invoice"
     | "/monitors/$monitor"
     | "/orders/$order"
+    | "/support/$ticket"
+    | "/support/new"
     | "/domains"
     | "/invoices"
     | "/monitors"
     | "/orders"
     | "/services"
+    | "/support"
     | "/services/$service/access"
     | "/services/$service/agent"
     | "/services/$service/backups"
@@ -416,11 +449,14 @@ export interface FileRouteTypes {
     | "/invoices/$invoice"
     | "/monitors/$monitor"
     | "/orders/$order"
+    | "/support/$ticket"
+    | "/support/new"
     | "/domains/"
     | "/invoices/"
     | "/monitors/"
     | "/orders/"
     | "/services/"
+    | "/support/"
     | "/services/$service/access"
     | "/services/$service/agent"
     | "/services/$service/backups"
@@ -453,11 +489,14 @@ export interface RootRouteChildren {
   InvoicesInvoiceRoute: typeof InvoicesInvoiceRoute;
   MonitorsMonitorRoute: typeof MonitorsMonitorRoute;
   OrdersOrderRoute: typeof OrdersOrderRoute;
+  SupportTicketRoute: typeof SupportTicketRoute;
+  SupportNewRoute: typeof SupportNewRoute;
   DomainsIndexRoute: typeof DomainsIndexRoute;
   InvoicesIndexRoute: typeof InvoicesIndexRoute;
   MonitorsIndexRoute: typeof MonitorsIndexRoute;
   OrdersIndexRoute: typeof OrdersIndexRoute;
   ServicesIndexRoute: typeof ServicesIndexRoute;
+  SupportIndexRoute: typeof SupportIndexRoute;
   ServicesServiceAccessRoute: typeof ServicesServiceAccessRoute;
   ServicesServiceAgentRoute: typeof ServicesServiceAgentRoute;
   ServicesServiceBackupsRoute: typeof ServicesServiceBackupsRoute;
@@ -598,6 +637,27 @@ declare module "@tanstack/react-router" {
       preLoaderRoute: typeof ServicesIndexRouteImport;
       parentRoute: typeof rootRouteImport;
     };
+    "/support/": {
+      id: "/support/";
+      path: "/support";
+      fullPath: "/support/";
+      preLoaderRoute: typeof SupportIndexRouteImport;
+      parentRoute: typeof rootRouteImport;
+    };
+    "/support/$ticket": {
+      id: "/support/$ticket";
+      path: "/support/$ticket";
+      fullPath: "/support/$ticket";
+      preLoaderRoute: typeof SupportTicketRouteImport;
+      parentRoute: typeof rootRouteImport;
+    };
+    "/support/new": {
+      id: "/support/new";
+      path: "/support/new";
+      fullPath: "/support/new";
+      preLoaderRoute: typeof SupportNewRouteImport;
+      parentRoute: typeof rootRouteImport;
+    };
     "/services/$service/": {
       id: "/services/$service/";
       path: "/services/$service";
@@ -733,11 +793,14 @@ const rootRouteChildren: RootRouteChildren = {
   InvoicesInvoiceRoute: InvoicesInvoiceRoute,
   MonitorsMonitorRoute: MonitorsMonitorRoute,
   OrdersOrderRoute: OrdersOrderRoute,
+  SupportTicketRoute: SupportTicketRoute,
+  SupportNewRoute: SupportNewRoute,
   DomainsIndexRoute: DomainsIndexRoute,
   InvoicesIndexRoute: InvoicesIndexRoute,
   MonitorsIndexRoute: MonitorsIndexRoute,
   OrdersIndexRoute: OrdersIndexRoute,
   ServicesIndexRoute: ServicesIndexRoute,
+  SupportIndexRoute: SupportIndexRoute,
   ServicesServiceAccessRoute: ServicesServiceAccessRoute,
   ServicesServiceAgentRoute: ServicesServiceAgentRoute,
   ServicesServiceBackupsRoute: ServicesServiceBackupsRoute,

@@ -1,1 +1,0 @@
-import{t as e}from"./Anchor-Bn7ULAuI.js";import{p as t}from"./PageHeader-BRKFWIWP.js";import{u as n}from"./i18n-1LNnfVdJ.js";var r=n(),i=t(function(t){return(0,r.jsx)(e,{...t})});export{i as t};

@@ -1,1 +1,0 @@
-import{n as e,t}from"./lazyRouteComponent-Ch18hLWl.js";import{x as n}from"./PageHeader-BRKFWIWP.js";import{o as r}from"./i18n-1LNnfVdJ.js";var i=e(`/domains/$domain`)({loader:n(()=>r(()=>import(`./domains._domain-5p54fQCI.js`),[]),`loader`),component:t(()=>r(()=>import(`./domains._domain-5p54fQCI.js`),[]),`component`)});export{i as t};

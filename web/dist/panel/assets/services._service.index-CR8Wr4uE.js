@@ -1,1 +1,0 @@
-import{n as e,t}from"./lazyRouteComponent-Ch18hLWl.js";import{x as n}from"./PageHeader-BRKFWIWP.js";import{o as r}from"./i18n-1LNnfVdJ.js";var i=e(`/services/$service/`)({loader:n(()=>r(()=>import(`./services._service.index-C5Sei7eb.js`),[]),`loader`),component:t(()=>r(()=>import(`./services._service.index-C5Sei7eb.js`),[]),`component`)});export{i as t};

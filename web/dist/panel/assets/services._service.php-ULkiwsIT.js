@@ -1,1 +1,0 @@
-import{n as e,t}from"./lazyRouteComponent-Ch18hLWl.js";import{x as n}from"./PageHeader-BRKFWIWP.js";import{o as r}from"./i18n-1LNnfVdJ.js";var i=e(`/services/$service/php`)({loader:n(()=>r(()=>import(`./services._service.php-hFRO68vD.js`),[]),`loader`),component:t(()=>r(()=>import(`./services._service.php-hFRO68vD.js`),[]),`component`)});export{i as t};

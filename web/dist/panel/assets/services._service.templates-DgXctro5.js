@@ -1,1 +1,0 @@
-import{n as e,t}from"./lazyRouteComponent-Ch18hLWl.js";import{x as n}from"./PageHeader-BRKFWIWP.js";import{o as r}from"./i18n-1LNnfVdJ.js";var i=e(`/services/$service/templates`)({loader:n(()=>r(()=>import(`./services._service.templates-yqXleKeC.js`),[]),`loader`),component:t(()=>r(()=>import(`./services._service.templates-yqXleKeC.js`),[]),`component`)});export{i as t};

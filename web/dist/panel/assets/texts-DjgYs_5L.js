@@ -1,1 +1,0 @@
-import{i as e}from"./i18n-1LNnfVdJ.js";var t=e(`app`);export{t};
