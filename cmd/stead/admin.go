@@ -22,6 +22,8 @@ import (
 
 // adminCmd are the commands of administration.
 type adminCmd struct {
+	ReleaseHold releaseHold `cmd:"" help:"Let the servers of a restored installation work again."`
+
 	Users struct {
 		Create         userCreate         `cmd:"" help:"Make an account."`
 		List           userList           `cmd:"" help:"List all accounts."`

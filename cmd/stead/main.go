@@ -42,6 +42,8 @@ type cli struct {
 
 	Serve    serveCmd   `cmd:"" help:"Run the server until it is told to stop (SIGTERM, SIGINT)."`
 	Migrate  migrateCmd `cmd:"" help:"Bring the database up to date, or say what is missing."`
+	Backup   backupCmd  `cmd:"" help:"Back up the control plane: database, key and settings, encrypted and read back."`
+	Restore  restoreCmd `cmd:"" help:"Restore such a backup, list them, or prove one."`
 	Admin    adminCmd   `cmd:"" help:"Administer accounts, wallets, applications, sections, catalog and services."`
 	Node     nodeCmd    `cmd:"" help:"Run a hosting machine of its own for a control plane elsewhere."`
 	Doctor   doctorCmd  `cmd:"" help:"Check the installation and say what to do."`

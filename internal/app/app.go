@@ -43,6 +43,7 @@ type App struct {
 	running   requests
 	queueRuns atomic.Bool
 	draining  atomic.Bool
+	held      atomic.Bool // on hold after a restore
 }
 
 // endpoint is an address and the server that answers there.
@@ -228,14 +229,7 @@ func (a *App) Run(ctx context.Context) error {
 	var running sync.WaitGroup
 	running.Go(func() { a.hub.Run(background) })
 	running.Go(func() { a.keepTime(background) })
-	running.Go(func() { a.nodes.Run(background) })
-	running.Go(func() { a.outbox.Run(background, a.log) })
-	for _, m := range a.modules {
-		if m.Run != nil {
-			running.Go(func() { m.Run(background) })
-		}
-	}
-	broken := make(chan error, 6)
+	broken := make(chan error, 7)
 	if a.nameserver != nil {
 		running.Go(func() { a.zones.Run(background) })
 		running.Go(func() {
@@ -251,10 +245,10 @@ func (a *App) Run(ctx context.Context) error {
 		return err
 	}
 	running.Go(func() { a.replica.Run(background) })
-	if err := a.queue.Start(ctx); err != nil {
-		return fmt.Errorf("start the job queue: %w", err)
+	settled, err := a.workUnlessHeld(ctx, background, &running, broken)
+	if err != nil {
+		return err
 	}
-	a.queueRuns.Store(true)
 
 	for _, e := range a.endpoints() {
 		running.Go(func() {
@@ -267,12 +261,28 @@ func (a *App) Run(ctx context.Context) error {
 		"nodes", a.NodesURL(), "database", a.db.Engine(), "version", a.version)
 	a.notices.show(a)
 
-	var err error
 	select {
 	case <-ctx.Done():
 	case err = <-broken:
 	}
+	settled()
 	return errors.Join(err, a.stop(context.WithoutCancel(ctx)))
+}
+
+// work begins what the server does by itself, beside its requests.
+func (a *App) work(ctx, background context.Context, running *sync.WaitGroup) error {
+	running.Go(func() { a.nodes.Run(background) })
+	running.Go(func() { a.outbox.Run(background, a.log) })
+	for _, m := range a.modules {
+		if m.Run != nil {
+			running.Go(func() { m.Run(background) })
+		}
+	}
+	if err := a.queue.Start(ctx); err != nil {
+		return fmt.Errorf("start the job queue: %w", err)
+	}
+	a.queueRuns.Store(true)
+	return nil
 }
 
 func (a *App) endpoints() []*endpoint {
@@ -337,7 +347,9 @@ func (a *App) stop(ctx context.Context) error {
 	if a.machines != nil {
 		finish(a.machines.name, a.machines.stop)
 	}
-	finish("jobs", a.queue.Stop)
+	if a.queueRuns.Load() {
+		finish("jobs", a.queue.Stop)
+	}
 	finishing.Wait()
 	if err := a.replica.Leave(context.WithoutCancel(ctx)); err != nil {
 		errs = append(errs, err)
@@ -374,7 +386,7 @@ func (a *App) ready() http.HandlerFunc {
 		{"database", func(ctx context.Context) bool { return a.db.Ping(ctx) == nil }},
 		{"migrations", a.migrated},
 		{"signals", func(context.Context) bool { return a.hub.Fresh() }},
-		{"jobs", func(context.Context) bool { return a.queueRuns.Load() }},
+		{"jobs", func(context.Context) bool { return a.queueRuns.Load() || a.held.Load() }},
 		{"clock", a.inTime},
 		{"serving", func(context.Context) bool { return !a.draining.Load() }},
 	})

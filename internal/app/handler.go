@@ -207,7 +207,7 @@ func (a *App) handler() http.Handler {
 			mux.ServeHTTP(w, r)
 		}
 	})
-	return a.metrics.InFlight(a.running.around(a.dismissing(a.traces.Handler(api.Outer(a.log, a.clock, a.metrics.Request, defaultPace.around(a.edge.BoundBodies(a.guarded(served))))))))
+	return a.metrics.InFlight(a.running.around(a.dismissing(a.traces.Handler(api.Outer(a.log, a.clock, a.metrics.Request, defaultPace.around(a.edge.BoundBodies(a.guarded(a.withHold(served)))))))))
 }
 
 // previewsApart serves nothing but previews of site templates under the origin that is theirs, so that the site's cookies

@@ -237,11 +237,13 @@ func written(n ast.Node) (tables []string) {
 
 // tableNames are the names that the tables of a package begin with, where that is not the package's own name.
 var tableNames = map[string]string{
-	"internal/hosting/sitedomains": "hosting", // as its events and its part of the document
-	"internal/agent/runs":          "ai",
-	"internal/platform/switches":   "section_switches",
-	"internal/platform/jobs":       "river_job",       // the library's; at the start jobs are taken back that a killed process had
-	"internal/platform/db":         "sqlite_sequence", // the engine's own, from which ids are taken
+	"internal/hosting/sitedomains":    "hosting", // as its events and its part of the document
+	"internal/agent/runs":             "ai",
+	"internal/platform/hold":          "hold_restored",
+	"internal/platform/controlbackup": "controlbackup_archives",
+	"internal/platform/switches":      "section_switches",
+	"internal/platform/jobs":          "river_job",       // the library's; at the start jobs are taken back that a killed process had
+	"internal/platform/db":            "sqlite_sequence", // the engine's own, from which ids are taken
 }
 
 func TestATableHasOneWriter(t *testing.T) {

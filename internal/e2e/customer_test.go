@@ -201,3 +201,17 @@ func (c *customer) charges() (byOrder map[int64]int, balance, held int64) {
 		}
 	}
 }
+
+// isActive reports whether there is an active service of that domain.
+func (c *customer) isActive(domain string) bool {
+	var services struct {
+		Data []struct{ Domain, Status string }
+	}
+	c.must(http.MethodGet, "/api/v1/services", "", &services)
+	for _, s := range services.Data {
+		if s.Domain == domain && s.Status == "active" {
+			return true
+		}
+	}
+	return false
+}

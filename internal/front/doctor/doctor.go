@@ -91,6 +91,8 @@ func Examine(ctx context.Context, in Installation) Report {
 	e.look(ctx, "invoices", e.invoices)
 	e.look(ctx, "failed jobs", e.jobs)
 	e.look(ctx, "backups", e.backups)
+	e.look(ctx, "control plane backup", e.controlBackup)
+	e.look(ctx, "hold", e.hold)
 	e.look(ctx, "base URL", e.baseURL)
 	e.look(ctx, "server", e.server)
 	e.look(ctx, "certificate", e.certificate)

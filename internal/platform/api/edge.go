@@ -235,6 +235,13 @@ func (e *Edge) RefuseMethod(w http.ResponseWriter, r *http.Request, methods ...s
 	e.WriteError(w, r, e.onlyBy(w, methods))
 }
 
+// Refuse refuses a request in the form of the interface, whatever its path.
+func (e *Edge) Refuse(w http.ResponseWriter, r *http.Request, err error) {
+	cors(w)
+	r = r.WithContext(e.localize(r, auth.Principal{}))
+	e.WriteError(w, r, err)
+}
+
 // cors lets single-page applications of any origin call the interface: it
 // takes bearer tokens only, never cookies.
 func cors(w http.ResponseWriter) {

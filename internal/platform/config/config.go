@@ -50,6 +50,14 @@ type Config struct {
 	DatabaseReaders     int           `setting:"database_readers" default:"12" min:"2" max:"1000" doc:"connections of this process to PostgreSQL for reading, in addition"`
 	DatabaseWait        time.Duration `setting:"database_wait" default:"5s" doc:"time that a request waits for a connection when all are in use, before it is answered 503"`
 
+	// Backups of the control plane itself; those of services have backup_store.
+	ControlBackupTo         string        `setting:"control_backup_to" doc:"where stead backup keeps its archives: the whole path of a folder, best on another machine, or s3:https://s3.example.com/bucket/prefix"`
+	ControlBackupPassphrase Secret        `setting:"control_backup_passphrase" doc:"passphrase that the archives are encrypted with, of 12 characters at least; keep a copy of it elsewhere, because no archive can be opened without it"`
+	ControlBackupRecipients []string      `setting:"control_backup_recipients" doc:"public keys of age (age1…) that the archives are encrypted for, instead of a passphrase, comma separated; stead restore then takes the private key by --identity"`
+	ControlBackupS3File     string        `setting:"control_backup_s3_file" doc:"AWS credentials file with the keys for control_backup_to, of mode 0600; required with s3:"`
+	ControlBackupS3Region   string        `setting:"control_backup_s3_region" doc:"region of control_backup_to in S3, where the service has regions"`
+	ControlBackupInterval   time.Duration `setting:"control_backup_interval" default:"1h" doc:"how often backups are made; stead doctor warns after three times as long without one"`
+
 	SecretKey Secret `setting:"secret_key" doc:"content of the key file, where replicas share no data_dir; without it, data_dir/secret.key, made at the first start"`
 
 	// Limits.

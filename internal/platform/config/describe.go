@@ -6,6 +6,8 @@ import (
 	"reflect"
 	"strings"
 	"text/tabwriter"
+
+	"go.yaml.in/yaml/v3"
 )
 
 // Description is one setting as `stead config` shows it. Encoded as JSON it is the --json form.
@@ -41,6 +43,23 @@ func (s setting) show() string {
 		return strings.Join(parts, ",")
 	}
 	return fmt.Sprint(s.value.Interface())
+}
+
+// File is a configuration file with all settings that are not defaults, wherever they are from. It has the secrets.
+func (c *Config) File() ([]byte, error) {
+	file := &yaml.Node{Kind: yaml.MappingNode}
+	for _, s := range settingsOf(c) {
+		if c.sources[s.name] == FromDefault {
+			continue
+		}
+		text := s.show()
+		if secret, ok := s.value.Interface().(Secret); ok {
+			text = secret.Reveal()
+		}
+		file.Content = append(file.Content, &yaml.Node{Kind: yaml.ScalarNode, Value: s.name},
+			&yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Style: yaml.DoubleQuotedStyle, Value: text})
+	}
+	return yaml.Marshal(file)
 }
 
 // WriteTable writes descriptions as a table for people. The key of a setting in the file is its variable in lower

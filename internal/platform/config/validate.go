@@ -60,6 +60,11 @@ func (c *Config) validate() []error {
 	check("preview_origin", previewOrigin(c.PreviewOrigin, c.BaseURL))
 	check("preview_domain", optional(c.PreviewDomain, domain))
 	check("backup_store", optional(c.BackupStore, backupStore))
+	check("control_backup_to", optional(c.ControlBackupTo, backupStore))
+	check("control_backup_s3_file", together("control_backup_to with s3:", strings.HasPrefix(c.ControlBackupTo, "s3:"), c.ControlBackupS3File != ""))
+	if c.ControlBackupInterval < time.Minute {
+		check("control_backup_interval", errors.New("expected a minute at least"))
+	}
 	check("backup_s3_file", together("backup_store with s3:", strings.HasPrefix(c.BackupStore, "s3:"), c.BackupS3File != ""))
 	check("mail_postmaster", optional(c.MailPostmaster, mailbox))
 	check("mail_key_file", together("mail_cert_file", c.MailCertFile != "", c.MailKeyFile != ""))

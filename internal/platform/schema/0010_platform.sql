@@ -84,3 +84,20 @@ CREATE TABLE keycheck_probe (
     sealed     {{bytes}} NOT NULL,             -- the value, encrypted
     created_at BIGINT    NOT NULL              -- when the database was first used with a key
 );
+
+-- Backups of the control plane that were read back from their store. The archives lie there; this says when.
+CREATE TABLE controlbackup_archives (
+    archive   TEXT   NOT NULL PRIMARY KEY, -- name of the archive, without suffix
+    bytes     BIGINT NOT NULL,             -- its size
+    made_at   BIGINT NOT NULL,             -- the moment of what is in it
+    good_at   BIGINT NOT NULL,             -- when it was read back from the store
+    proven_at BIGINT                       -- when it was last restored into a scratch database
+);
+
+-- A database that was restored from a backup, until an operator releases it: no jobs, no webhooks, no charges meanwhile.
+CREATE TABLE hold_restored (
+    id          BIGINT NOT NULL PRIMARY KEY, -- 1
+    archive     TEXT   NOT NULL,             -- what it was restored from
+    made_at     BIGINT NOT NULL,             -- the moment of what is in the database
+    restored_at BIGINT NOT NULL              -- when it was restored
+);

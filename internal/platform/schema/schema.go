@@ -140,6 +140,17 @@ func lockedOut(err error) bool {
 	return errors.As(err, &pe) && pe.Code == "55P03"
 }
 
+// Newest is the number of the last migration that this program has.
+func Newest() (newest int64) {
+	names, _ := fs.Glob(files, "*.sql") // the pattern is valid
+	for _, n := range names {
+		if v, err := goose.NumericComponent(n); err == nil {
+			newest = max(newest, v)
+		}
+	}
+	return newest
+}
+
 // Status lists all migrations, oldest first.
 func Status(ctx context.Context, d *db.DB) ([]Migration, error) {
 	p, done, err := provider(ctx, d, files)

@@ -16,7 +16,7 @@ import (
 )
 
 // platform are the prefixes of the tables of file NNNN_platform.sql: what no section owns.
-var platform = []string{"idempotency", "outbox", "section", "keycheck", "replicas", "signal", "throttle"}
+var platform = []string{"idempotency", "outbox", "section", "keycheck", "replicas", "signal", "throttle", "controlbackup", "hold"}
 
 var (
 	fileName = regexp.MustCompile(`^(\d{4})_([a-z]+)(_[a-z_]+)?\.sql$`)

@@ -7,7 +7,9 @@ package secret
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"encoding/binary"
+	"encoding/hex"
 	"errors"
 	"fmt"
 
@@ -104,6 +106,21 @@ func encodeHandle(handle *keyset.Handle) ([]byte, error) {
 	}
 	content.WriteByte('\n')
 	return content.Bytes(), nil
+}
+
+// Fingerprint identifies the keyset of a key file without telling anything of its keys. A rotation, which adds a key, does
+// not change it.
+func Fingerprint(content []byte) (string, error) {
+	if _, err := parseHandle(content); err != nil {
+		return "", err
+	}
+	set, err := keyset.NewJSONReader(bytes.NewReader(content)).Read()
+	if err != nil || len(set.GetKey()) == 0 {
+		return "", errors.New("secret: a keyset without keys")
+	}
+	first := set.GetKey()[0].GetKeyData().GetValue() // 256 random bits, so its hash cannot be reversed
+	sum := sha256.Sum256(append([]byte("stead fingerprint of a key\x00"), first...))
+	return hex.EncodeToString(sum[:16]), nil
 }
 
 // addPrimary adds a fresh key to a keyset and makes it the one that seals.

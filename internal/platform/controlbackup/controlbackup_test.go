@@ -1,0 +1,281 @@
+package controlbackup
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"filippo.io/age"
+)
+
+// anArchive writes an archive of three small files, for a key that is returned.
+func anArchive(t *testing.T) (content []byte, m Manifest, with []age.Identity) {
+	t.Helper()
+	dir := t.TempDir()
+	m = Manifest{Format: Format, Archive: "stead-20261126T100000Z-0a1b", MadeAt: time.Date(2026, 11, 26, 10, 0, 0, 0, time.UTC), Version: "v1", Engine: "sqlite"}
+	for name, text := range map[string]string{sqliteEntry: strings.Repeat("rows ", 40_000), keyEntry: "the key", settingsEntry: "listen: here"} {
+		file := filepath.Join(dir, filepath.Base(name))
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		e, err := describe(name, file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m.Entries = append(m.Entries, e)
+	}
+	key, err := age.GenerateX25519Identity()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	if err := write(&out, m, dir, []age.Recipient{key.Recipient()}); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes(), m, []age.Identity{key}
+}
+
+func TestAnArchiveIsReadAsItWasWritten(t *testing.T) {
+	t.Parallel()
+	content, want, with := anArchive(t)
+	dir := t.TempDir()
+	got, err := read(bytes.NewReader(content), with, dir, nil)
+	if err != nil || got.Archive != want.Archive || !got.MadeAt.Equal(want.MadeAt) || !slices.Equal(got.Entries, want.Entries) {
+		t.Fatalf("read %+v, %v", got, err)
+	}
+	key, err := os.ReadFile(filepath.Join(dir, "secret.key"))
+	if err != nil || string(key) != "the key" {
+		t.Errorf("the key is %q, %v", key, err)
+	}
+	if bytes.Contains(content, []byte("the key")) {
+		t.Error("the archive is not encrypted")
+	}
+}
+
+func TestADamagedArchiveIsRefusedWhereverItIsDamaged(t *testing.T) {
+	t.Parallel()
+	content, _, with := anArchive(t)
+	for at := 0; at < len(content); at += max(1, len(content)/60) {
+		if _, err := read(bytes.NewReader(content[:at]), with, "", nil); !errors.Is(err, ErrCut) {
+			t.Fatalf("cut at %d of %d: %v", at, len(content), err)
+		}
+		flipped := bytes.Clone(content)
+		flipped[at] ^= 1
+		if _, err := read(bytes.NewReader(flipped), with, "", nil); err == nil {
+			t.Fatalf("changed at %d of %d: no error", at, len(content))
+		}
+	}
+	stranger, err := age.GenerateX25519Identity()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := read(bytes.NewReader(content), []age.Identity{stranger}, "", nil); !errors.Is(err, ErrPassphrase) {
+		t.Errorf("with another key: %v", err)
+	}
+}
+
+// TestAnArchiveHoldsWhatItsManifestSays and nothing else, however it was made: whoever may write into the store cannot make
+// one, but a recipient's public key is known to many.
+func TestAnArchiveHoldsWhatItsManifestSays(t *testing.T) {
+	t.Parallel()
+	key, err := age.GenerateX25519Identity()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	for name, e := range map[string]Entry{
+		"a path":       {Name: "../stead.db", Size: 3},
+		"another file": {Name: "database/authorized_keys", Size: 3},
+		"a wrong hash": {Name: keyEntry, Size: 3, SHA256: strings.Repeat("0", 64)},
+	} {
+		if err := os.WriteFile(filepath.Join(dir, filepath.Base(e.Name)), []byte("abc"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		var out bytes.Buffer
+		if err := write(&out, Manifest{Format: Format, Entries: []Entry{e}}, dir, []age.Recipient{key.Recipient()}); err != nil {
+			t.Fatal(err)
+		}
+		into := t.TempDir()
+		if _, err := read(&out, []age.Identity{key}, into, nil); !errors.Is(err, ErrCut) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if _, err := os.Stat(filepath.Join(filepath.Dir(into), "stead.db")); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("%s: something is outside of the folder: %v", name, err)
+		}
+	}
+	var newer bytes.Buffer
+	if err := write(&newer, Manifest{Format: Format + 1, Version: "v9.1"}, dir, []age.Recipient{key.Recipient()}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := read(&newer, []age.Identity{key}, "", nil); !errors.Is(err, ErrNewer) || !strings.Contains(err.Error(), "v9.1") {
+		t.Errorf("of a newer format: %v", err)
+	}
+}
+
+func TestADiskWithoutRoomIsNoDamagedArchive(t *testing.T) {
+	t.Parallel()
+	content, _, with := anArchive(t)
+	full := errors.New("no room")
+	if _, err := read(bytes.NewReader(content), with, "", func(Manifest) error { return full }); !errors.Is(err, full) || errors.Is(err, ErrCut) {
+		t.Errorf("it says %v", err)
+	}
+	if _, err := read(bytes.NewReader(content), with, "/dev/null", nil); err == nil || errors.Is(err, ErrCut) {
+		t.Errorf("a folder that cannot be written: %v", err)
+	}
+}
+
+func TestHoursDaysAndWeeksAreKept(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 11, 26, 10, 30, 0, 0, time.UTC)
+	var all []Sidecar
+	for h := range 24 * 100 { // hourly for a hundred days
+		all = append(all, Sidecar{Archive: fmt.Sprint(h), MadeAt: now.Add(-time.Duration(h) * time.Hour), Proven: h == 24*90})
+	}
+	gone := expired(all)
+	kept := map[string]bool{}
+	for _, b := range all {
+		kept[b.Archive] = !slices.Contains(gone, b)
+	}
+	n := 0
+	for _, k := range kept {
+		if k {
+			n++
+		}
+	}
+	if n < 24+12+6 || n > 24+14+8+1 {
+		t.Errorf("%d are kept", n)
+	}
+	for h := range 24 {
+		if !kept[fmt.Sprint(h)] {
+			t.Errorf("that of %d hours ago is not kept", h)
+		}
+	}
+	if !kept[fmt.Sprint(24*90)] {
+		t.Error("the last proven one is not kept")
+	}
+	if len(expired(nil)) != 0 || len(expired(all[:1])) != 0 {
+		t.Error("the only one is not kept")
+	}
+}
+
+// stores runs f for a folder and for S3.
+func stores(t *testing.T, f func(t *testing.T, p Place, s3 *fakeS3)) {
+	t.Helper()
+	t.Run("folder", func(t *testing.T) { f(t, Place{To: filepath.Join(t.TempDir(), "backups")}, nil) })
+	t.Run("s3", func(t *testing.T) {
+		fake := &fakeS3{objects: map[string][]byte{}}
+		srv := httptest.NewServer(fake)
+		t.Cleanup(srv.Close)
+		file := filepath.Join(t.TempDir(), "keys")
+		if err := os.WriteFile(file, []byte("[default]\naws_access_key_id = test\naws_secret_access_key = secret\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		f(t, Place{To: "s3:" + srv.URL + "/bucket/a/prefix", S3File: file, S3Region: "us-east-1"}, fake)
+	})
+}
+
+func TestAStoreKeepsFiles(t *testing.T) {
+	t.Parallel()
+	stores(t, func(t *testing.T, p Place, s3 *fakeS3) {
+		s, err := openStore(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if names, err := s.list(t.Context()); err != nil || len(names) != 0 {
+			t.Fatalf("at first: %v, %v", names, err)
+		}
+		put := func(text string) error {
+			file := filepath.Join(t.TempDir(), "content")
+			if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			f, err := os.Open(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer f.Close()
+			return s.put(t.Context(), "one.sbk", f, int64(len(text)))
+		}
+		if err := put("content"); err != nil {
+			t.Fatal(err)
+		}
+		r, err := s.get(t.Context(), "one.sbk")
+		if err != nil {
+			t.Fatal(err)
+		}
+		content, err := io.ReadAll(r)
+		if err != nil || string(content) != "content" {
+			t.Errorf("it holds %q, %v", content, err)
+		}
+		_ = r.Close()
+		if names, err := s.list(t.Context()); err != nil || !slices.Equal(names, []string{"one.sbk"}) {
+			t.Errorf("it lists %v, %v", names, err)
+		}
+		if _, err := s.get(t.Context(), "other.sbk"); !errors.Is(err, errNoFile) {
+			t.Errorf("what it does not have: %v", err)
+		}
+		if s3 != nil {
+			s3.full.Store(true)
+			if err := put("more"); err == nil || !strings.Contains(err.Error(), "no room") {
+				t.Errorf("without room: %v", err)
+			}
+		}
+		for range 2 {
+			if err := s.remove(t.Context(), "one.sbk"); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+}
+
+func TestKeysAreDemanded(t *testing.T) {
+	t.Parallel()
+	for name, k := range map[string]Keys{
+		"none": {}, "a short passphrase": {Passphrase: "short"}, "no key": {Recipients: []string{"age1nothing"}},
+		"both": {Passphrase: "long enough it is", Recipients: []string{"age1nothing"}},
+	} {
+		if _, _, err := k.recipients(); err == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+	if _, _, err := (Keys{}).recipients(); !errors.Is(err, ErrNoKeys) {
+		t.Errorf("none: %v", err)
+	}
+	if _, err := (Keys{Recipients: []string{"age1nothing"}}).identities(); err == nil {
+		t.Error("a public key opens archives")
+	}
+}
+
+func TestWhatAKilledRunLeftIsRemovedAndWhatRunsIsNot(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	left := filepath.Join(dir, "control-backup-left")
+	if err := os.Mkdir(left, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	running, remove, err := staging(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, removeOther, err := staging(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(left); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("what was left: %v", err)
+	}
+	if _, err := os.Stat(running); err != nil {
+		t.Errorf("what runs: %v", err)
+	}
+	if err := errors.Join(remove(), removeOther()); err != nil {
+		t.Error(err)
+	}
+}
