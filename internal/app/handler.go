@@ -170,6 +170,9 @@ func (a *App) handler() http.Handler {
 			return doc.text, err
 		},
 	}))
+	guides := reference.Guides(reference.GuidesConfig{Company: a.cfg.CompanyName, Version: a.version, Missing: http.NotFoundHandler()})
+	mux.Handle("GET "+reference.GuidesPath, guides)
+	mux.Handle("GET "+reference.GuidesPath+"/", guides)
 	for _, op := range a.edge.Operations() {
 		if !strings.HasPrefix(op.Path, "/api/") {
 			mux.Handle(op.Path, a.edge) // of OAuth: the endpoints and the discovery documents

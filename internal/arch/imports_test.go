@@ -33,7 +33,7 @@ var rooms = map[string]struct {
 	floor layer
 	trees bool // each folder in it is a tree of its own
 }{
-	"web": {assets, false}, "sdk": {assets, false},
+	"web": {assets, false}, "sdk": {assets, false}, "docs": {assets, false},
 	"internal/platform":   {platform, false},
 	"internal/port":       {port, true},
 	"internal/node":       {port, false},

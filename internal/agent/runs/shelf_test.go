@@ -38,7 +38,9 @@ func newShelf() *shelf {
 	}
 }
 
-func (s *shelf) needs() Needs { return Needs{Operations: s, PHP: s, Backups: s, Places: s, Secrets: s, Books: s, Names: s} }
+func (s *shelf) needs() Needs {
+	return Needs{Operations: s, PHP: s, Backups: s, Places: s, Secrets: s, Books: s, Names: s}
+}
 
 func (s *shelf) Usage(_ context.Context, _ *db.Tx, u sale.Usage) error {
 	s.mu.Lock()
@@ -47,7 +49,9 @@ func (s *shelf) Usage(_ context.Context, _ *db.Tx, u sale.Usage) error {
 	return nil
 }
 
-func (s *shelf) Domain(context.Context, db.Querier, int64, int64) (string, error) { return "shop.example", nil }
+func (s *shelf) Domain(context.Context, db.Querier, int64, int64) (string, error) {
+	return "shop.example", nil
+}
 
 func (s *shelf) Read(_ context.Context, accountID, serviceID int64, operation string, parameters map[string]any) (json.RawMessage, error) {
 	s.mu.Lock()

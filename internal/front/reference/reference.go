@@ -26,6 +26,9 @@ var pageText string
 //go:embed static
 var static embed.FS
 
+//go:embed static/reference.css
+var styleSheet []byte
+
 var pages = template.Must(template.New("page").Funcs(template.FuncMap{"parts": parts, "table": tableOf}).Parse(pageText))
 
 // table is a list of fields with its heading.

@@ -1,0 +1,28 @@
+// Package docs embeds the guides beside it, which Stead serves at /docs/guides, and says for whom each is.
+package docs
+
+import "embed"
+
+// Files has the guides and their pictures.
+//
+//go:embed *.md images
+var Files embed.FS
+
+// Group is the guides for one kind of reader.
+type Group struct {
+	Title  string
+	Guides []string // names of files, without .md, in the order in which one reads them
+}
+
+// Groups are all guides that were put in an order. README.md has the same.
+var Groups = []Group{
+	{"For integrators", []string{
+		"getting-started", "oauth", "orders", "services", "wallet", "invoices", "coupons", "addons", "loyalty", "devices", "files", "hosting", "web",
+		"databases", "cron", "mail", "access", "backups", "dns", "tls", "domains", "templates", "monitors", "security-scans", "sla", "insights", "agent", "mcp", "sdk-go",
+	}},
+	{"For resellers", []string{"reseller", "clocks", "webhooks"}},
+	{"For operators", []string{
+		"operations", "admin", "sign-in", "content", "machine", "nodes", "hestia", "registrars", "catalog", "currencies", "status", "ai",
+	}},
+	{"For developers of Stead", []string{"architecture", "panel", "schema"}},
+}
