@@ -20,6 +20,7 @@ export const routes = [
   "/services/$service/files/public_html",
   "/services/$service/backups",
   "/services/$service/logs",
+  "/services/$service/health",
   "/services/$service/terminal",
   "/services/$service/agent",
   "/services/$service/templates",

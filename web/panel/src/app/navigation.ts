@@ -10,6 +10,7 @@ import {
   IconFileText,
   IconFolder,
   IconGift,
+  IconHeartbeat,
   IconHome,
   IconKey,
   IconLayout,
@@ -73,6 +74,7 @@ export const servicePages: Entry[] = [
   { to: "/cron", label: "nav.service.cron", icon: IconClock, section: "service_management" },
   { to: "/backups", label: "nav.service.backups", icon: IconArchive, section: "service_management" },
   { to: "/logs", label: "nav.service.logs", icon: IconFileText, section: "service_management" },
+  { to: "/health", label: "nav.service.health", icon: IconHeartbeat, section: "security", only: "owner" },
   { to: "/terminal", label: "nav.service.terminal", icon: IconTerminal2, section: "service_management", only: "owner" },
   { to: "/agent", label: "nav.service.agent", icon: IconSparkles, section: "ai", only: "owner" },
 ];
