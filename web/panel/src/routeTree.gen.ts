@@ -38,6 +38,7 @@ import { Route as ServicesServiceCronRouteImport } from "./routes/services.$serv
 import { Route as ServicesServiceDatabasesRouteImport } from "./routes/services.$service.databases";
 import { Route as ServicesServiceDnsRouteImport } from "./routes/services.$service.dns";
 import { Route as ServicesServiceDomainsRouteImport } from "./routes/services.$service.domains";
+import { Route as ServicesServiceHealthRouteImport } from "./routes/services.$service.health";
 import { Route as ServicesServiceLogsRouteImport } from "./routes/services.$service.logs";
 import { Route as ServicesServiceMailRouteImport } from "./routes/services.$service.mail";
 import { Route as ServicesServicePhpRouteImport } from "./routes/services.$service.php";
@@ -194,6 +195,11 @@ const ServicesServiceDomainsRoute = ServicesServiceDomainsRouteImport.update({
   path: "/services/$service/domains",
   getParentRoute: () => rootRouteImport,
 } as any);
+const ServicesServiceHealthRoute = ServicesServiceHealthRouteImport.update({
+  id: "/services/$service/health",
+  path: "/services/$service/health",
+  getParentRoute: () => rootRouteImport,
+} as any);
 const ServicesServiceLogsRoute = ServicesServiceLogsRouteImport.update({
   id: "/services/$service/logs",
   path: "/services/$service/logs",
@@ -267,6 +273,7 @@ export interface FileRoutesByFullPath {
   "/services/$service/databases": typeof ServicesServiceDatabasesRoute;
   "/services/$service/dns": typeof ServicesServiceDnsRoute;
   "/services/$service/domains": typeof ServicesServiceDomainsRoute;
+  "/services/$service/health": typeof ServicesServiceHealthRoute;
   "/services/$service/logs": typeof ServicesServiceLogsRoute;
   "/services/$service/mail": typeof ServicesServiceMailRoute;
   "/services/$service/php": typeof ServicesServicePhpRoute;
@@ -306,6 +313,7 @@ export interface FileRoutesByTo {
   "/services/$service/databases": typeof ServicesServiceDatabasesRoute;
   "/services/$service/dns": typeof ServicesServiceDnsRoute;
   "/services/$service/domains": typeof ServicesServiceDomainsRoute;
+  "/services/$service/health": typeof ServicesServiceHealthRoute;
   "/services/$service/logs": typeof ServicesServiceLogsRoute;
   "/services/$service/mail": typeof ServicesServiceMailRoute;
   "/services/$service/php": typeof ServicesServicePhpRoute;
@@ -346,6 +354,7 @@ export interface FileRoutesById {
   "/services/$service/databases": typeof ServicesServiceDatabasesRoute;
   "/services/$service/dns": typeof ServicesServiceDnsRoute;
   "/services/$service/domains": typeof ServicesServiceDomainsRoute;
+  "/services/$service/health": typeof ServicesServiceHealthRoute;
   "/services/$service/logs": typeof ServicesServiceLogsRoute;
   "/services/$service/mail": typeof ServicesServiceMailRoute;
   "/services/$service/php": typeof ServicesServicePhpRoute;
@@ -387,6 +396,7 @@ export interface FileRouteTypes {
     | "/services/$service/databases"
     | "/services/$service/dns"
     | "/services/$service/domains"
+    | "/services/$service/health"
     | "/services/$service/logs"
     | "/services/$service/mail"
     | "/services/$service/php"
@@ -426,6 +436,7 @@ export interface FileRouteTypes {
     | "/services/$service/databases"
     | "/services/$service/dns"
     | "/services/$service/domains"
+    | "/services/$service/health"
     | "/services/$service/logs"
     | "/services/$service/mail"
     | "/services/$service/php"
@@ -465,6 +476,7 @@ export interface FileRouteTypes {
     | "/services/$service/databases"
     | "/services/$service/dns"
     | "/services/$service/domains"
+    | "/services/$service/health"
     | "/services/$service/logs"
     | "/services/$service/mail"
     | "/services/$service/php"
@@ -505,6 +517,7 @@ export interface RootRouteChildren {
   ServicesServiceDatabasesRoute: typeof ServicesServiceDatabasesRoute;
   ServicesServiceDnsRoute: typeof ServicesServiceDnsRoute;
   ServicesServiceDomainsRoute: typeof ServicesServiceDomainsRoute;
+  ServicesServiceHealthRoute: typeof ServicesServiceHealthRoute;
   ServicesServiceLogsRoute: typeof ServicesServiceLogsRoute;
   ServicesServiceMailRoute: typeof ServicesServiceMailRoute;
   ServicesServicePhpRoute: typeof ServicesServicePhpRoute;
@@ -721,6 +734,13 @@ declare module "@tanstack/react-router" {
       preLoaderRoute: typeof ServicesServiceDomainsRouteImport;
       parentRoute: typeof rootRouteImport;
     };
+    "/services/$service/health": {
+      id: "/services/$service/health";
+      path: "/services/$service/health";
+      fullPath: "/services/$service/health";
+      preLoaderRoute: typeof ServicesServiceHealthRouteImport;
+      parentRoute: typeof rootRouteImport;
+    };
     "/services/$service/logs": {
       id: "/services/$service/logs";
       path: "/services/$service/logs";
@@ -809,6 +829,7 @@ const rootRouteChildren: RootRouteChildren = {
   ServicesServiceDatabasesRoute: ServicesServiceDatabasesRoute,
   ServicesServiceDnsRoute: ServicesServiceDnsRoute,
   ServicesServiceDomainsRoute: ServicesServiceDomainsRoute,
+  ServicesServiceHealthRoute: ServicesServiceHealthRoute,
   ServicesServiceLogsRoute: ServicesServiceLogsRoute,
   ServicesServiceMailRoute: ServicesServiceMailRoute,
   ServicesServicePhpRoute: ServicesServicePhpRoute,

@@ -1,1 +1,0 @@
-import{t as e}from"./Anchor-DWF6JOHZ.js";import{p as t}from"./PageHeader-vvsC2JPc.js";import{u as n}from"./i18n-DELnXcOe.js";var r=n(),i=t(function(t){return(0,r.jsx)(e,{...t})});export{i as t};

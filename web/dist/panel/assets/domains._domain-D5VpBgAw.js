@@ -1,1 +1,0 @@
-import{n as e,t}from"./lazyRouteComponent-8PPfs3Wm.js";import{x as n}from"./PageHeader-vvsC2JPc.js";import{o as r}from"./i18n-DELnXcOe.js";var i=e(`/domains/$domain`)({loader:n(()=>r(()=>import(`./domains._domain-CUvf63kE.js`),[]),`loader`),component:t(()=>r(()=>import(`./domains._domain-CUvf63kE.js`),[]),`component`)});export{i as t};

@@ -1,2 +1,0 @@
-const __vite__mapDeps=(i,m=__vite__mapDeps,d=(m.f||(m.f=["assets/order-BRMw3O4P.css"])))=>i.map(i=>d[i]);
-import{n as e,t}from"./lazyRouteComponent-8PPfs3Wm.js";import{x as n}from"./PageHeader-vvsC2JPc.js";import{s as r}from"./choice-CPcfu3vh.js";import{o as i}from"./i18n-DELnXcOe.js";var a=e(`/order`)({validateSearch:r,loader:n(()=>i(()=>import(`./order-2jo_3oc-.js`),__vite__mapDeps([0])),`loader`),component:t(()=>i(()=>import(`./order-2jo_3oc-.js`),__vite__mapDeps([0])),`component`)});export{a as t};

@@ -1,2 +1,0 @@
-const __vite__mapDeps=(i,m=__vite__mapDeps,d=(m.f||(m.f=["assets/DataTable-BKauXGw6.css"])))=>i.map(i=>d[i]);
-import{n as e,t}from"./lazyRouteComponent-8PPfs3Wm.js";import{x as n}from"./PageHeader-vvsC2JPc.js";import{o as r}from"./i18n-DELnXcOe.js";var i=e(`/services/$service/domains`)({loader:n(()=>r(()=>import(`./services._service.domains-xSDt4cay.js`),__vite__mapDeps([0])),`loader`),component:t(()=>r(()=>import(`./services._service.domains-xSDt4cay.js`),__vite__mapDeps([0])),`component`)});export{i as t};

@@ -1,1 +1,0 @@
-import{n as e,t}from"./lazyRouteComponent-8PPfs3Wm.js";import{x as n}from"./PageHeader-vvsC2JPc.js";import{o as r}from"./i18n-DELnXcOe.js";var i=e(`/services/$service/`)({loader:n(()=>r(()=>import(`./services._service.index-Bvzh38nP.js`),[]),`loader`),component:t(()=>r(()=>import(`./services._service.index-Bvzh38nP.js`),[]),`component`)});export{i as t};

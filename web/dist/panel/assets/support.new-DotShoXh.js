@@ -1,1 +1,0 @@
-import{n as e,t}from"./lazyRouteComponent-8PPfs3Wm.js";import{o as n}from"./i18n-DELnXcOe.js";var r=e(`/support/new`)({validateSearch:e=>({service:Number(e.service)||void 0,subject:typeof e.subject==`string`?e.subject:void 0}),component:t(()=>n(()=>import(`./support.new-DHoRPJwL.js`),[]),`component`)});export{r as t};

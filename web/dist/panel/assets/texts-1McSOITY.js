@@ -1,0 +1,1 @@
+import{i as e}from"./i18n-Bvy2nGsY.js";var t=e(`app`);export{t};
