@@ -41,9 +41,10 @@ openapi:
 	CGO_ENABLED=0 go run ./cmd/stead openapi --staff > api/admin.openapi.json.new
 	mv api/admin.openapi.json.new api/admin.openapi.json
 
-## sdk: write the generated part of the SDKs in sdk/ from api/openapi.json
+## sdk: write the generated part of the SDKs in sdk/ from api/openapi.json (needs npm for the types of TypeScript)
 sdk:
 	CGO_ENABLED=0 go run ./scripts/sdkgen api/openapi.json sdk
+	cd sdk/typescript && npm ci --no-audit --no-fund --silent && npm run --silent types
 
 ## schema: write docs/schema.md from the comments of the migrations
 schema:

@@ -9,6 +9,7 @@ import (
 	"go/format"
 	"os"
 	"path/filepath"
+	"strings"
 )
 
 func main() {
@@ -33,17 +34,21 @@ func run(source, dir string) error {
 	}
 	all := d.operations()
 	g := &golang{d: &d, enums: map[string]bool{}}
+	t := &typescript{d: &d}
 	for name, write := range map[string]func([]*operation) ([]byte, error){
-		"go/types.gen.go":      g.types,
-		"go/operations.gen.go": g.operations,
+		"go/types.gen.go":                  g.types,
+		"go/operations.gen.go":             g.operations,
+		"typescript/src/operations.gen.ts": t.operations,
 	} {
 		code, err := write(all)
 		if err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
-		formatted, err := format.Source(code)
-		if err != nil {
-			return fmt.Errorf("%s: %w\n%s", name, err, code)
+		formatted := code
+		if strings.HasSuffix(name, ".go") {
+			if formatted, err = format.Source(code); err != nil {
+				return fmt.Errorf("%s: %w\n%s", name, err, code)
+			}
 		}
 		if err := os.WriteFile(filepath.Join(dir, name), formatted, 0o644); err != nil { //nolint:gosec // the command line names the directory
 			return err
