@@ -1277,6 +1277,21 @@ func (a *AssistantAPI) Ask(ctx context.Context, body AssistantAskBody, options .
 	return answer, nil
 }
 
+// Handover: draft a support ticket from your conversation with the assistant.
+//
+// Subject and text for `POST /tickets`, in your language: your last question, and what was said before, so that
+// nobody asks again. Show it to the person who asked, and open the ticket when they agree; this operation opens
+// none. Both are empty when nothing was asked.
+//
+// GET /api/v1/assistant/handover
+func (a *AssistantAPI) Handover(ctx context.Context, options ...CallOption) (*AssistantDraft, error) {
+	answer := new(AssistantDraft)
+	if err := a.caller.call(ctx, request{method: http.MethodGet, path: "/api/v1/assistant/handover", options: options}, answer); err != nil {
+		return nil, err
+	}
+	return answer, nil
+}
+
 // Show: read your conversation with the assistant.
 //
 // What you asked and what the assistant answered, the last 100 messages, the oldest first. The assistant answers
@@ -2954,8 +2969,9 @@ type InsightsAPI struct {
 // Audit: look for what is to improve about a site.
 //
 // Visits some pages of the site as a visitor would, reads the errors of its logs, and answers when it is done,
-// usually within seconds. Fixed rules judge what was seen; no model is needed. What is found becomes insights,
-// and those that are gone are resolved. A service has one audit at a time.
+// usually within seconds. Fixed rules judge what was seen; where a language model is offered, it words what to
+// do, in your language, and ranks what weighs the same. What is found becomes insights, and those that are gone
+// are resolved. A service has one audit at a time.
 //
 // POST /api/v1/services/{service}/ai/audit
 func (a *InsightsAPI) Audit(ctx context.Context, service int64, options ...CallOption) (*InsightsAudit, error) {
@@ -4248,12 +4264,18 @@ type TicketsQuery struct {
 	Page int64
 	// Items a page; values above 50 are taken as 50.
 	PerPage int64
+	// Only those about this service
+	ServiceID int64
+	// Only those in this state. One of: open, waiting, answered, closed
+	Status string
 }
 
 func (q TicketsQuery) values() url.Values {
 	v := url.Values{}
 	set(v, "page", q.Page)
 	set(v, "per_page", q.PerPage)
+	set(v, "service_id", q.ServiceID)
+	set(v, "status", q.Status)
 	return v
 }
 
@@ -4285,6 +4307,15 @@ func (a *TicketsAPI) All(ctx context.Context, query TicketsQuery, options ...Cal
 		}
 		return list.Data, list.Meta.LastPage, nil
 	})
+}
+
+// Reopen: reopen a support ticket.
+//
+// Takes closing back: support sees the ticket among the open ones again. One that is not closed stays as it is.
+//
+// POST /api/v1/tickets/{ticket}/reopen
+func (a *TicketsAPI) Reopen(ctx context.Context, ticket int64, options ...CallOption) error {
+	return a.caller.call(ctx, request{method: http.MethodPost, path: "/api/v1/tickets/" + number(ticket) + "/reopen", options: options}, nil)
 }
 
 // Write: write in a support ticket.

@@ -657,12 +657,19 @@ type AssistantConversation struct {
 	Support *string `json:"support"`
 }
 
+// AssistantDraft is an object of the API.
+type AssistantDraft struct {
+	// The conversation as plain text, after a question in the caller's own words
+	Message string `json:"message"`
+	Subject string `json:"subject"`
+}
+
 // AssistantMessage is an object of the API.
 type AssistantMessage struct {
 	// Plain text. Numbers in brackets, such as [1], name the sources
 	Content   string    `json:"content"`
 	CreatedAt time.Time `json:"created_at"`
-	// Whether the answer leads on to the company's support
+	// Whether the answer leads on to the company's support: GET /assistant/handover drafts a ticket for it
 	Handover bool  `json:"handover"`
 	ID       int64 `json:"id"`
 	// One of: user, assistant.
@@ -684,7 +691,7 @@ type AssistantSource struct {
 	// One of: article, service, domain, wallet.
 	Kind  string `json:"kind"`
 	Title string `json:"title"`
-	// The page of an article, or the operation that reads the account's own data
+	// The page of an article, or the page of the panel that shows it
 	URL string `json:"url"`
 }
 
@@ -2366,6 +2373,9 @@ const (
 
 // Insight is an object of the API.
 type Insight struct {
+	// What to do about it on this site, in the words of a language model; null without one. It may repeat what
+	// stands on the site: show it as plain text
+	Advice *string `json:"advice"`
 	// The rule that found it
 	Check         string     `json:"check"`
 	Detail        string     `json:"detail"`
@@ -2552,8 +2562,9 @@ type InvoicesLine struct {
 	Credited Money   `json:"credited"`
 	Discount Money   `json:"discount"`
 	Domain   *string `json:"domain"`
-	// That of the order's item; topup and fee of receipts, credit of credit notes; sla_credit mentions a credit for
-	// broken uptime that was put into the wallet since the invoice before
+	// That of the order's item; topup and fee of receipts, credit of credit notes; ai_usage of what the AI agent has
+	// cost in a month; sla_credit mentions a credit for broken uptime that was put into the wallet since the invoice
+	// before
 	Kind         string `json:"kind"`
 	PeriodMonths *int64 `json:"period_months"`
 	Quantity     int64  `json:"quantity"`
@@ -4641,6 +4652,9 @@ type RunsDecideBody struct {
 	Approve bool `json:"approve"`
 	// Why not; the agent reads it
 	Reason *string `json:"reason,omitzero"`
+	// Approve what this run changes from now on too. It asks only before what is asked in every mode, such as
+	// deleting
+	Rest *bool `json:"rest,omitzero"`
 }
 
 // RunsFileChange is an object of the API.
@@ -4730,6 +4744,8 @@ type RunsSettings struct {
 	SpentThisMonth Money `json:"spent_this_month"`
 	// All that there are
 	Tools []string `json:"tools,omitzero"`
+	// Whether a run whose changes break the home page takes them back by itself
+	UndoWhenBroken bool `json:"undo_when_broken"`
 }
 
 // The values of RunsSettingsLanguage. A newer server may answer others.
@@ -4767,6 +4783,8 @@ type RunsSettingsBody struct {
 	Model                 *string `json:"model,omitzero"`
 	MonthlyBudgetUSDCents *int64  `json:"monthly_budget_usd_cents,omitzero"`
 	NotifyOnInsight       *bool   `json:"notify_on_insight,omitzero"`
+	// A run whose changes break the home page takes them back by itself
+	UndoWhenBroken *bool `json:"undo_when_broken,omitzero"`
 }
 
 // The values of RunsSettingsBodyLanguage. A newer server may answer others.

@@ -783,6 +783,18 @@ export class AssistantAPI {
 	}
 
 	/**
+	 * Draft a support ticket from your conversation with the assistant. Subject and text for `POST /tickets`, in
+	 * your language: your last question, and what was said before, so that nobody asks again. Show it to the person
+	 * who asked, and open the ticket when they agree; this operation opens none. Both are empty when nothing was
+	 * asked.
+	 *
+	 * GET /api/v1/assistant/handover
+	 */
+	handover(options: CallOptions = {}): Promise<Answer<"assistant.handover">> {
+		return this.#caller.call({ method: "GET", path: `/api/v1/assistant/handover`, options });
+	}
+
+	/**
 	 * Read your conversation with the assistant. What you asked and what the assistant answered, the last 100
 	 * messages, the oldest first. The assistant answers questions and never changes anything.
 	 *
@@ -1760,9 +1772,9 @@ export class InsightsAPI {
 
 	/**
 	 * Look for what is to improve about a site. Visits some pages of the site as a visitor would, reads the errors
-	 * of its logs, and answers when it is done, usually within seconds. Fixed rules judge what was seen; no model is
-	 * needed. What is found becomes insights, and those that are gone are resolved. A service has one audit at a
-	 * time.
+	 * of its logs, and answers when it is done, usually within seconds. Fixed rules judge what was seen; where a
+	 * language model is offered, it words what to do, in your language, and ranks what weighs the same. What is
+	 * found becomes insights, and those that are gone are resolved. A service has one audit at a time.
 	 *
 	 * POST /api/v1/services/{service}/ai/audit
 	 */
@@ -2597,6 +2609,16 @@ export class TicketsAPI {
 	 */
 	all(query: Query<"tickets.list"> = {}, options: CallOptions = {}): AsyncGenerator<Item<"tickets.list">, void> {
 		return this.#caller.pages({ method: "GET", path: `/api/v1/tickets`, query, options });
+	}
+
+	/**
+	 * Reopen a support ticket. Takes closing back: support sees the ticket among the open ones again. One that is
+	 * not closed stays as it is.
+	 *
+	 * POST /api/v1/tickets/{ticket}/reopen
+	 */
+	async reopen(ticket: number, options: CallOptions = {}): Promise<void> {
+		await this.#caller.call({ method: "POST", path: `/api/v1/tickets/${encodeURIComponent(ticket)}/reopen`, options });
 	}
 
 	/**

@@ -209,6 +209,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/assistant/handover": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Draft a support ticket from your conversation with the assistant
+         * @description Subject and text for `POST /tickets`, in your language: your last question, and what was said before, so that nobody asks again. Show it to the person who asked, and open the ticket when they agree; this operation opens none. Both are empty when nothing was asked.
+         */
+        get: operations["assistant.handover"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/blog": {
         parameters: {
             query?: never;
@@ -2908,7 +2928,7 @@ export interface paths {
         put?: never;
         /**
          * Look for what is to improve about a site
-         * @description Visits some pages of the site as a visitor would, reads the errors of its logs, and answers when it is done, usually within seconds. Fixed rules judge what was seen; no model is needed. What is found becomes insights, and those that are gone are resolved. A service has one audit at a time.
+         * @description Visits some pages of the site as a visitor would, reads the errors of its logs, and answers when it is done, usually within seconds. Fixed rules judge what was seen; where a language model is offered, it words what to do, in your language, and ranks what weighs the same. What is found becomes insights, and those that are gone are resolved. A service has one audit at a time.
          */
         post: operations["insights.audit"];
         delete?: never;
@@ -4053,6 +4073,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/tickets/{ticket}/reopen": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Reopen a support ticket
+         * @description Takes closing back: support sees the ticket among the open ones again. One that is not closed stays as it is.
+         */
+        post: operations["tickets.reopen"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/wallet": {
         parameters: {
             query?: never;
@@ -4795,12 +4835,17 @@ export interface components {
             /** @description The address of the company's support */
             support: string | null;
         };
+        AssistantDraft: {
+            /** @description The conversation as plain text, after a question in the caller's own words */
+            message: string;
+            subject: string;
+        };
         AssistantMessage: {
             /** @description Plain text. Numbers in brackets, such as [1], name the sources */
             content: string;
             /** Format: date-time */
             created_at: string;
-            /** @description Whether the answer leads on to the company's support */
+            /** @description Whether the answer leads on to the company's support: GET /assistant/handover drafts a ticket for it */
             handover: boolean;
             /** Format: int64 */
             id: number;
@@ -4815,7 +4860,7 @@ export interface components {
             /** @enum {string} */
             kind: "article" | "service" | "domain" | "wallet";
             title: string;
-            /** @description The page of an article, or the operation that reads the account's own data */
+            /** @description The page of an article, or the page of the panel that shows it */
             url: string;
         };
         AutoTopupStruct: {
@@ -6283,6 +6328,8 @@ export interface components {
             state: "not_required" | "verified" | "dns_leads_here" | "unverified" | "contested" | "displaced";
         };
         Insight: {
+            /** @description What to do about it on this site, in the words of a language model; null without one. It may repeat what stands on the site: show it as plain text */
+            advice: string | null;
             /** @description The rule that found it */
             check: string;
             detail: string;
@@ -6451,7 +6498,7 @@ export interface components {
             credited: components["schemas"]["Money"];
             discount: components["schemas"]["Money"];
             domain: string | null;
-            /** @description That of the order's item; topup and fee of receipts, credit of credit notes; sla_credit mentions a credit for broken uptime that was put into the wallet since the invoice before */
+            /** @description That of the order's item; topup and fee of receipts, credit of credit notes; ai_usage of what the AI agent has cost in a month; sla_credit mentions a credit for broken uptime that was put into the wallet since the invoice before */
             kind: string;
             /** Format: int64 */
             period_months: number | null;
@@ -8486,6 +8533,8 @@ export interface components {
             approve: boolean;
             /** @description Why not; the agent reads it */
             reason?: string;
+            /** @description Approve what this run changes from now on too. It asks only before what is asked in every mode, such as deleting */
+            rest?: boolean;
         };
         RunsFileChange: {
             /** @enum {string} */
@@ -8547,6 +8596,8 @@ export interface components {
             spent_this_month: components["schemas"]["Money"];
             /** @description All that there are */
             tools: string[];
+            /** @description Whether a run whose changes break the home page takes them back by itself */
+            undo_when_broken: boolean;
         };
         RunsSettingsBody: {
             /** @description Folders; /public_html without it */
@@ -8579,6 +8630,11 @@ export interface components {
              */
             monthly_budget_usd_cents: number;
             notify_on_insight?: boolean;
+            /**
+             * @description A run whose changes break the home page takes them back by itself
+             * @default true
+             */
+            undo_when_broken: boolean;
         };
         RunsStory: {
             /** Format: date-time */
@@ -10694,6 +10750,26 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["AssistantAnswer"];
+                };
+            };
+        };
+    };
+    "assistant.handover": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AssistantDraft"];
                 };
             };
         };
@@ -16727,6 +16803,10 @@ export interface operations {
                 page?: number;
                 /** @description Items a page; values above 50 are taken as 50. */
                 per_page?: number;
+                /** @description Only those about this service */
+                service_id?: number;
+                /** @description Only those in this state */
+                status?: "open" | "waiting" | "answered" | "closed";
             };
             header?: never;
             path?: never;
@@ -16863,6 +16943,29 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["TicketsMessage"];
+                };
+            };
+        };
+    };
+    "tickets.reopen": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the ticket */
+                ticket: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": Record<string, never>;
                 };
             };
         };
