@@ -111,7 +111,7 @@ func readGuides(files fs.FS, groups []docs.Group) (shelf, error) {
 
 // readGuide renders a guide, and cuts it into the passages that are searched.
 func readGuide(name string, content []byte) (*guide, error) {
-	g := &guide{Name: name, Title: name}
+	g := &guide{Name: name}
 	doc := markdown.Parser().Parse(text.NewReader(content))
 	var links []*ast.Link
 	_ = ast.Walk(doc, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
@@ -146,7 +146,7 @@ func readGuide(name string, content []byte) (*guide, error) {
 			if id, ok := h.AttributeString("id"); ok {
 				p.anchor = string(id.([]byte))
 			}
-			if h.Level == 1 {
+			if g.Title == "" {
 				g.Title, p.anchor = p.heading, ""
 			}
 			g.passages = append(g.passages, p)
@@ -157,6 +157,7 @@ func readGuide(name string, content []byte) (*guide, error) {
 			last.text += plainOf(n, content) + " "
 		}
 	}
+	g.Title = cmp.Or(g.Title, name)
 	var b bytes.Buffer
 	if err := markdown.Renderer().Render(&b, content, doc); err != nil {
 		return nil, err
