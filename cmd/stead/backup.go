@@ -49,12 +49,12 @@ func (c *backupCmd) Run(e *environment) error {
 // untilNext waits where a backup was made not long ago, so that restarts make no more of them.
 func (e *environment) untilNext(cfg config.Config, every time.Duration) error {
 	all, err := controlbackup.List(e.ctx, app.BackupPlace(cfg))
-	if err != nil { // the backup that follows tells of it too, and goes on
+	if err != nil {
+		// The backup that follows fails as well, and the loop goes on.
 		e.report(problem{Error: failed, Message: err.Error()})
-		all = nil
 	}
 	if len(all) == 0 {
-		return nil
+		return e.ctx.Err()
 	}
 	return clock.Sleep(e.ctx, every-clock.System(cfg.ClockOffset).Now().Sub(all[0].MadeAt))
 }
@@ -62,7 +62,7 @@ func (e *environment) untilNext(cfg config.Config, every time.Duration) error {
 // nothingAtStop is no error where the process was told to stop.
 func nothingAtStop(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
-		return nil
+		err = nil
 	}
 	return err
 }

@@ -42,6 +42,7 @@ type cli struct {
 
 	Serve    serveCmd   `cmd:"" help:"Run the server until it is told to stop (SIGTERM, SIGINT)."`
 	Migrate  migrateCmd `cmd:"" help:"Bring the database up to date, or say what is missing."`
+	Init     initCmd    `cmd:"" help:"Write the configuration of a new installation, begin it, and check it."`
 	Backup   backupCmd  `cmd:"" help:"Back up the control plane: database, key and settings, encrypted and read back."`
 	Restore  restoreCmd `cmd:"" help:"Restore such a backup, list them, or prove one."`
 	Admin    adminCmd   `cmd:"" help:"Administer accounts, wallets, applications, sections, catalog and services."`

@@ -126,6 +126,24 @@ func (a *Admin) CreateUser(ctx context.Context, n account.NewAccount) (u User, g
 	return userOf(p), generated, err
 }
 
+// ErrNoOwner refuses to make the account of a customer the first administrator's.
+var ErrNoOwner = errors.New("the account exists and is no owner's: stead admin users grant-admin makes it one")
+
+// FirstAdministrator makes the account of an owner, where there is none yet, and a link by which its password is set.
+func (a *Admin) FirstAdministrator(ctx context.Context, email string) (link string, err error) {
+	u, err := a.User(ctx, email)
+	if errors.Is(err, fault.NotFound) {
+		u, _, err = a.CreateUser(ctx, account.NewAccount{Email: email, Role: auth.Owner})
+	}
+	if err != nil {
+		return "", err
+	}
+	if u.Role != auth.Owner {
+		return "", ErrNoOwner
+	}
+	return a.Accounts.PasswordLink(a.change(ctx, "account.password_link", "", subject{kind: "account", key: strconv.FormatInt(u.ID, 10), account: u.ID}), u.ID)
+}
+
 // Users reads a page of all accounts.
 func (a *Admin) Users(ctx context.Context, p page.Params) (*page.List[User], error) {
 	found, err := a.Accounts.List(ctx, p)

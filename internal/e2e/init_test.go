@@ -1,0 +1,92 @@
+package e2e
+
+import (
+	"net/http"
+	"net/http/cookiejar"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"stead.dev/stead/internal/platform/testkit"
+)
+
+// TestInitMakesAnInstallationThatTheDoctorFindsInOrder and whose first administrator signs in by the link, which is good once.
+func TestInitMakesAnInstallationThatTheDoctorFindsInOrder(t *testing.T) {
+	engines(t, func(t *testing.T, in *installation) {
+		dir := t.TempDir()
+		file, data := filepath.Join(dir, "etc", "stead.yaml"), in.setting("STEAD_DATA_DIR")
+		database := in.setting("STEAD_DATABASE_URL")
+		bare := &installation{env: []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir}}
+		args := []string{"--config", file, "init", "--domain", "panel.example.com", "--company", "Example Hosting", "--admin", "owner@example.com",
+			"--country", "uz", "--data-dir", data, "--user", "nobody-here", "--backup-to", filepath.Join(dir, "backups")}
+		if database != "" {
+			bare.env = append(bare.env, "STEAD_DATABASE_URL="+database)
+		}
+		if _, stderr, code := bare.run(t, "--config", file, "init", "--domain", "panel.example.com"); code != 2 || !strings.Contains(stderr, "--company, --admin") {
+			t.Errorf("without the required ones: exit code %d\n%s", code, stderr)
+		}
+		if _, stderr, code := bare.run(t, append(args, "--acme", "no address")...); code != 1 || !strings.Contains(stderr, "acme_email") {
+			t.Errorf("a wrong answer: exit code %d\n%s", code, stderr)
+		}
+		var done struct {
+			Link    string
+			Written struct{ Config string }
+			Doctor  report
+		}
+		bare.must(t, &done, args...)
+		for _, c := range done.Doctor.Checks {
+			if c.Status == "fail" {
+				t.Errorf("doctor: %+v", c)
+			}
+		}
+		if _, stderr, code := bare.run(t, args...); code != 1 || !strings.Contains(stderr, "configuration already") {
+			t.Errorf("a second time: exit code %d\n%s", code, stderr)
+		}
+		if content, err := os.ReadFile(file); err != nil || database != "" && strings.Contains(string(content), database) {
+			t.Errorf("the file: %v\n%s", err, content)
+		}
+		link, err := url.Parse(done.Link)
+		if err != nil || link.Host != "panel.example.com" {
+			t.Fatalf("the link is %q, %v", done.Link, err)
+		}
+		listen := testkit.Address(t)
+		served := &installation{env: append(bare.env, "STEAD_CONFIG="+file, "STEAD_LISTEN="+listen, "STEAD_BASE_URL=http://"+listen,
+			"STEAD_NODE_LISTEN=127.0.0.1:0", "STEAD_OPS_LISTEN=127.0.0.1:0", "STEAD_DNS_LISTEN=127.0.0.1:0")}
+		p := served.serve(t)
+		jar, err := cookiejar.New(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		client := &http.Client{Jar: jar}
+		local := url.URL{Scheme: "http", Host: listen, Path: link.Path}
+		for round, want := range []bool{true, false} {
+			r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, local.String(), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			answer, err := client.Do(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_ = answer.Body.Close()
+			if got := answer.StatusCode == http.StatusOK; got != want {
+				t.Errorf("round %d: the link answers %d", round, answer.StatusCode)
+			}
+			if round == 0 {
+				form := url.Values{"password": {"seven-quiet-otters-swim"}}
+				answer, err := client.PostForm(local.String(), form)
+				if err != nil {
+					t.Fatal(err)
+				}
+				_ = answer.Body.Close()
+				if answer.StatusCode >= http.StatusBadRequest {
+					t.Errorf("the password: %d", answer.StatusCode)
+				}
+			}
+		}
+		p.terminate(t)
+		p.ends(t)
+	})
+}
