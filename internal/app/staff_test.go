@@ -117,36 +117,17 @@ func (w *staffWorld) prepare() {
 		"account": fmt.Sprint(w.stranger.id), "note": fmt.Sprint(staffNote.ID), "order": fmt.Sprint(w.paid), "topup": fmt.Sprint(topup), "code": "OLD",
 		"transaction": fmt.Sprint(one(`SELECT MIN(id) FROM wallet_transactions WHERE account_id = $1 AND type = 'adjustment'`, w.stranger.id)),
 		"addon":       fmt.Sprint(ip), "currency": "UZS", "service": fmt.Sprint(w.service), "node": "web1", "section": "embeds", "job": fmt.Sprint(job),
-		"review": fmt.Sprint(one(`SELECT id FROM reviews WHERE account_id = $1`, w.owner.id)), "month": fmt.Sprint(month),
+		"document": fmt.Sprint(one(`SELECT MIN(id) FROM invoices WHERE sequence IS NOT NULL`)),
+		"review":   fmt.Sprint(one(`SELECT id FROM reviews WHERE account_id = $1`, w.owner.id)), "month": fmt.Sprint(month),
 		"incident": fmt.Sprint(incident.ID), "maintenance": fmt.Sprint(maintenance.ID),
 		// Things of one operation alone.
 		"staff.services.terminate": fmt.Sprint(toEnd), "staff.services.restore": fmt.Sprint(ended), "staff.addons.refuse": fmt.Sprint(toRefuse),
 	}
+	// Bodies that the examples of the document are not.
 	w.bodies = map[string]string{
-		"staff.tickets.answer":       `{"message": "We look into it.", "status": "waiting"}`,
-		"staff.tickets.change":       `{"status": "closed"}`,
-		"staff.tickets.save_canned":  `{"title": "Thanks", "body": "Thank you for waiting."}`,
-		"staff.staff.set_role":       `{"role": "support"}`,
-		"staff.customers.suspend":    `{"reason": "Sends spam"}`,
-		"staff.customers.credit":     `{"amount_usd_cents": 500, "reason": "For the trouble"}`,
-		"staff.customers.debit":      `{"amount_usd_cents": 200, "reason": "A mistake"}`,
-		"staff.customers.take_back":  `{"reason": "Was given twice"}`,
-		"staff.customers.add_note":   `{"text": "Asks for an invoice"}`,
-		"staff.customers.sign_in_as": `{"reason": "Ticket 17"}`,
-		"staff.orders.refund":        `{"amount_usd_cents": 100, "reason": "Goodwill"}`,
 		"staff.topups.confirm":       fmt.Sprintf(`{"received_usd_cents": %d}`, one(`SELECT amount + fee FROM wallet_topups WHERE id = $1`, topup)),
 		"staff.catalog.import":       file(catalogFile),
 		"staff.domain_prices.import": file(domainsFile),
-		"staff.coupons.create":       `{"code": "SPRING", "percent_basis_points": 1000, "max_each": 1}`,
-		"staff.addons.make":          `{"value": "192.0.2.7"}`,
-		"staff.currencies.set":       `{"rate": "12650.5"}`,
-		"staff.services.suspend":     `{"reason": "abuse"}`,
-		"staff.nodes.add":            `{"name": "web2", "location": "tashkent"}`,
-		"staff.sections.set":         `{"enabled": true}`,
-		"staff.reviews.decide":       `{"version": 1, "approve": true}`,
-		"staff.sla.decide":           `{"decision": "hold", "reason": "We look into it"}`,
-		"staff.incidents.open":       `{"title": {"en": "Slow"}, "impact": "minor", "message": {"en": "We look into it."}}`,
-		"staff.incidents.update":     `{"status": "identified", "message": {"en": "Found."}}`,
 		"staff.maintenance.schedule": fmt.Sprintf(`{"title": {"en": "Disks"}, "starts_at": %q, "ends_at": %q}`,
 			now.Add(72*time.Hour).Format(time.RFC3339), now.Add(73*time.Hour).Format(time.RFC3339)),
 	}
@@ -176,7 +157,7 @@ func (w *staffWorld) suspended() (id, addon int64) {
 // call is a request for an operation of staff.
 func (w *staffWorld) call(op api.Info, token string) request {
 	w.t.Helper()
-	r := request{method: op.Method, token: token, body: w.bodies[op.ID]}
+	r := request{method: op.Method, token: token, body: cmp.Or(w.bodies[op.ID], op.Example)}
 	for part := range strings.SplitSeq(strings.TrimPrefix(op.Path, "/"), "/") {
 		if name, ok := strings.CutPrefix(part, "{"); ok {
 			if part = cmp.Or(w.values[op.ID], w.values[strings.TrimSuffix(name, "}")]); part == "" {

@@ -102,7 +102,12 @@ func (r record) number() string {
 	case r.sequence == 0:
 		return ""
 	}
-	return fmt.Sprintf("%s%s-%d-%06d", r.seller, marks[r.kind], r.year, r.sequence)
+	return Number(r.seller, r.kind, r.year, r.sequence)
+}
+
+// Number is what a document of a seller is called, such as INV-2026-000123.
+func Number(seller string, kind Kind, year int, sequence int64) string {
+	return fmt.Sprintf("%s%s-%d-%06d", seller, marks[kind], year, sequence)
 }
 
 // series is where the document is counted.

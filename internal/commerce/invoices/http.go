@@ -3,6 +3,7 @@ package invoices
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"mime"
 	"net/http"
 	"strconv"
@@ -12,6 +13,7 @@ import (
 	"stead.dev/stead/internal/commerce/sale"
 	"stead.dev/stead/internal/platform/api"
 	"stead.dev/stead/internal/platform/auth"
+	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/fault"
 	"stead.dev/stead/internal/platform/i18n"
 	"stead.dev/stead/internal/platform/money"
@@ -134,6 +136,11 @@ type invoiceIn struct {
 	Invoice int64 `path:"invoice" minimum:"1" doc:"Id of the document"`
 }
 
+type staffInvoiceIn struct {
+	form
+	Document int64 `path:"document" minimum:"1" doc:"Id of the document"`
+}
+
 type proformaIn struct {
 	form
 	Order int64 `path:"order" minimum:"1" doc:"Id of the order"`
@@ -198,6 +205,7 @@ func (s *Service) Operations() []api.Route {
 				return s.answer(ctx, w, r, in.form, pathsOf(p))
 			},
 		},
+		s.staffGet(),
 		api.Operation[proformaIn, invoiceWire]{
 			ID: "orders.proforma", Method: http.MethodGet, Path: publicPaths + "orders/{order}/proforma", Section: api.Orders,
 			Auth: api.Token, Scopes: []string{auth.ScopeOrdersRead}, Summary: "Get what the invoice of a pending order would be", Description: how,
@@ -234,6 +242,24 @@ func (s *Service) Operations() []api.Route {
 			},
 		},
 	}
+}
+
+// staffGet is how staff read a document of any customer.
+func (s *Service) staffGet() api.Route {
+	op := api.ForStaff[staffInvoiceIn, invoiceWire]("documents.get", "/invoices/{document}", "An invoice, a credit note or a receipt", auth.Roles())
+	op.Description = "JSON, or PDF by `Accept: application/pdf` or `format=pdf`."
+	op.Errors, op.ContentTypes = []*fault.Def{fault.NotFound, ErrNotNumbered}, []string{"application/json", "application/pdf"}
+	op.Stream = func(ctx context.Context, _ auth.Principal, in *staffInvoiceIn, w http.ResponseWriter, _ *http.Request) error {
+		r, err := get(ctx, s.DB, in.Document)
+		if errors.Is(err, db.ErrNoRows) {
+			err = fault.NotFound.New()
+		}
+		if err != nil {
+			return err
+		}
+		return s.answer(ctx, w, r, in.form, api.StaffPrefix+"/")
+	}
+	return op
 }
 
 // taxed adds to a profile how it is taxed, or passes the refusal on.

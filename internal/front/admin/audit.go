@@ -13,8 +13,21 @@ import (
 	"stead.dev/stead/internal/platform/fault"
 )
 
+// becauseKey is the key of the reason in contexts.
+type becauseKey struct{}
+
+// Because returns a context whose changes bear a reason in the audit log, for use cases that need none themselves.
+func Because(ctx context.Context, reason string) context.Context {
+	return context.WithValue(ctx, becauseKey{}, strings.TrimSpace(reason))
+}
+
 // change returns a context whose transactions are recorded in the audit log.
 func (a *Admin) change(ctx context.Context, action, reason string, s subject) context.Context {
+	if because, _ := ctx.Value(becauseKey{}).(string); reason == "" {
+		reason = because
+	} else if because != "" {
+		reason += ": " + because
+	}
 	return a.Audit.Change(ctx, s.change(action, reason))
 }
 

@@ -43,7 +43,7 @@ type DayRenewals struct {
 type Attention struct {
 	Kind     string     `json:"kind" enum:"orders_processing,services_provisioning,services_failed,renewals_failing,services_ending,jobs_failing,jobs_discarded,topups_waiting,addons_waiting,reviews_pending,sla_proposed,domains_waiting,webhooks_failing,certificates_failing,nodes_silent,tickets_waiting"` //nolint:lll // one enum
 	Count    int64      `json:"count"`
-	OldestID int64      `json:"oldest_id"`
+	OldestID int64      `json:"oldest_id" doc:"Of certificates_failing: the service."`
 	Since    *time.Time `json:"since"`
 }
 
@@ -159,7 +159,11 @@ func (a *Admin) attention(ctx context.Context, now time.Time) ([]Attention, erro
 	all := []Attention{}
 	for _, k := range attentions {
 		at := Attention{Kind: k.kind}
-		err := a.DB.QueryRow(ctx, `SELECT COUNT(*), COALESCE(MIN(id), 0), MIN(`+k.since+`) FROM `+k.from+
+		id := "id"
+		if k.kind == "certificates_failing" {
+			id = "service_id"
+		}
+		err := a.DB.QueryRow(ctx, `SELECT COUNT(*), COALESCE(MIN(`+id+`), 0), MIN(`+k.since+`) FROM `+k.from+
 			` AND CAST($1 AS BIGINT) > 0 AND CAST($2 AS BIGINT) > 0 AND CAST($3 AS BIGINT) > 0`, now.Add(-15*time.Minute), now.Add(-7*day), now.Add(-2*time.Minute)).
 			Scan(&at.Count, &at.OldestID, &at.Since)
 		if err != nil {

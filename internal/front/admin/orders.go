@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"stead.dev/stead/internal/commerce/invoices"
 	"stead.dev/stead/internal/commerce/orders"
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/fault"
@@ -190,9 +191,7 @@ func (a *Admin) RetryService(ctx context.Context, id int64) (Service, error) {
 type Document struct {
 	ID        int64          `json:"id"`
 	Kind      string         `json:"kind" enum:"invoice,credit_note,receipt"`
-	Series    string         `json:"series"`
-	Year      int            `json:"year"`
-	Sequence  *int64         `json:"sequence" doc:"Null until the sequencer has numbered it."`
+	Number    *string        `json:"number" doc:"Null until the sequencer has numbered it, about a second after the payment." example:"INV-2026-000123"`
 	AccountID int64          `json:"account_id"`
 	Email     string         `json:"email"`
 	OrderID   *int64         `json:"order_id"`
@@ -201,11 +200,15 @@ type Document struct {
 	Total     money.USDCents `json:"total_usd_cents"`
 	Tax       money.USDCents `json:"tax_usd_cents"`
 	IssuedAt  time.Time      `json:"issued_at"`
+
+	seller   string
+	year     int
+	sequence *int64
 }
 
 var documentRows = db.Map(func(d *Document) db.Fields {
 	return db.Fields{
-		"i.id": &d.ID, "i.kind": &d.Kind, "i.seller": &d.Series, "i.year": &d.Year, "i.sequence": &d.Sequence, "i.account_id": &d.AccountID,
+		"i.id": &d.ID, "i.kind": &d.Kind, "i.seller": &d.seller, "i.year": &d.year, "i.sequence": &d.sequence, "i.account_id": &d.AccountID,
 		"u.email": &d.Email, "i.order_id": &d.OrderID, "i.topup_id": &d.TopupID, "i.corrects": &d.Corrects, "i.total": &d.Total,
 		"i.tax + i.tax_included": &d.Tax, "i.issued_at": &d.IssuedAt,
 	}
@@ -219,6 +222,16 @@ type DocumentFilter struct {
 
 // Documents reads a page of the documents that match, the newest first.
 func (a *Admin) Documents(ctx context.Context, f DocumentFilter, p page.Params) (*page.List[Document], error) {
-	return paged(ctx, a.DB, p, documentRows, ` FROM invoices i JOIN account_users u ON u.id = i.account_id
+	all, err := paged(ctx, a.DB, p, documentRows, ` FROM invoices i JOIN account_users u ON u.id = i.account_id
 		WHERE u.sandbox_of IS NULL AND ($1 = 0 OR i.account_id = $1) AND (CAST($2 AS TEXT) = '' OR i.kind = $2)`, ` ORDER BY i.id DESC`, f.AccountID, f.Kind)
+	if err != nil {
+		return nil, err
+	}
+	for i, d := range all.Data {
+		if d.sequence != nil {
+			number := invoices.Number(d.seller, invoices.Kind(d.Kind), d.year, *d.sequence)
+			all.Data[i].Number = &number
+		}
+	}
+	return all, nil
 }

@@ -25,7 +25,10 @@ type Hit struct {
 const hitsEach = 8
 
 // documentNumber is the number of an invoice, a credit note or a receipt.
-var documentNumber = regexp.MustCompile(`^(.*?)(INV|CN|RC|REC)-(\d{4})-(\d{1,12})$`)
+var documentNumber = regexp.MustCompile(`^(.*?)(INV|CN|RCP)-(\d{4})-(\d{1,12})$`)
+
+// orderNumber is what people call an order, such as ORD-2026-000123.
+var orderNumber = regexp.MustCompile(`^ORD-\d{4}-(\d{1,12})$`)
 
 // finder finds things of a kind. A statement returns id, account, title and detail.
 type finder struct {
@@ -66,6 +69,10 @@ func finders(text string) []finder {
 		add("order", `SELECT id, account_id, kind, status FROM orders WHERE id = $1`, id)
 		add("ticket", `SELECT id, account_id, subject, status FROM tickets WHERE id = $1`, id)
 		add("topup", `SELECT id, account_id, gateway, status FROM wallet_topups WHERE id = $1`, id)
+	}
+	if m := orderNumber.FindStringSubmatch(strings.ToUpper(text)); m != nil {
+		id, _ := strconv.ParseInt(m[1], 10, 64)
+		add("order", `SELECT id, account_id, kind, status FROM orders WHERE id = $1`, id)
 	}
 	if m := documentNumber.FindStringSubmatch(strings.ToUpper(text)); m != nil {
 		year, _ := strconv.Atoi(m[3])

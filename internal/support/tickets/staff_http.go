@@ -80,11 +80,18 @@ type cannedIn struct {
 // cares are the roles that answer customers.
 var cares = []auth.Role{auth.Owner, auth.Billing, auth.Support, auth.Technician}
 
+// staffExamples are bodies that the operations take, for the document.
+var staffExamples = map[string]string{
+	"answer":      `{"message": "We look into it.", "status": "waiting"}`,
+	"change":      `{"status": "closed"}`,
+	"save_canned": `{"title": "Thanks", "body": "Thank you for waiting."}`,
+}
+
 func staffOperation[In, Out any](
 	id, method, path, summary string, roles []auth.Role, f func(ctx context.Context, p auth.Principal, in *In) (*Out, error),
 ) api.Operation[In, Out] {
 	op := api.ForStaff[In, Out]("tickets."+id, path, summary, roles)
-	op.Method, op.Handle = method, f
+	op.Method, op.Handle, op.Example = method, f, staffExamples[id]
 	return op
 }
 

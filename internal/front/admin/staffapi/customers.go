@@ -28,7 +28,7 @@ type accountPageIn struct {
 }
 
 type reasonBody struct {
-	Reason string `json:"reason" minLength:"1" maxLength:"300"`
+	Reason string `json:"reason" minLength:"1" maxLength:"300" doc:"Why; it stands in the audit log."`
 }
 
 type accountReasonIn struct {
@@ -102,12 +102,12 @@ func (s *Service) customers() []api.Route {
 				return pointer(a.SuspendUser(ctx, in.who(), in.Body.Reason))
 			}),
 		change("customers.unsuspend", http.MethodPost, "/customers/{account}/unsuspend", "Open a suspended account", care,
-			func(ctx context.Context, in *accountIn) (*admin.User, error) {
-				return pointer(a.UnsuspendUser(ctx, in.who()))
+			func(ctx context.Context, in *accountReasonIn) (*admin.User, error) {
+				return pointer(a.UnsuspendUser(admin.Because(ctx, in.Body.Reason), in.who()))
 			}),
 		change("customers.reset_two_factor", http.MethodPost, "/customers/{account}/reset-two-factor", "Switch the second factor off for an owner who lost it", care,
-			func(ctx context.Context, in *accountIn) (*admin.User, error) {
-				return pointer(a.ResetTwoFactor(ctx, in.who()))
+			func(ctx context.Context, in *accountReasonIn) (*admin.User, error) {
+				return pointer(a.ResetTwoFactor(admin.Because(ctx, in.Body.Reason), in.who()))
 			}),
 		pay("customers.credit", "/customers/{account}/credit", "Give a customer money", money, func(ctx context.Context, tx *db.Tx, in *moneyIn) (*admin.Balance, error) {
 			return pointer(a.CreditIn(ctx, tx, in.Account, usd.USDCents(in.Body.Amount), in.Body.Reason))

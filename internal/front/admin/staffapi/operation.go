@@ -40,7 +40,7 @@ func change[In, Out any](
 	id, method, path, summary string, roles []auth.Role, f func(ctx context.Context, in *In) (*Out, error),
 ) api.Operation[In, Out] {
 	op := read(id, path, summary, roles, f)
-	op.Method = method
+	op.Method, op.Example = method, examples[id]
 	return op
 }
 
@@ -49,7 +49,7 @@ func pay[In, Out any](
 	id, path, summary string, roles []auth.Role, f func(ctx context.Context, tx *db.Tx, in *In) (*Out, error),
 ) api.Operation[In, Out] {
 	op := api.ForStaff[In, Out](id, path, summary, roles)
-	op.Method = http.MethodPost
+	op.Method, op.Example = http.MethodPost, examples[id]
 	op.Commit = func(ctx context.Context, tx *db.Tx, _ auth.Principal, in *In) (*Out, error) { return f(ctx, tx, in) }
 	return op
 }

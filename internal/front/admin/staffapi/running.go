@@ -26,10 +26,16 @@ type serviceIn struct {
 	Service int64 `path:"service" minimum:"1"`
 }
 
+type serviceReasonIn struct {
+	serviceIn
+	Body reasonBody
+}
+
 type suspendServiceIn struct {
 	serviceIn
 	Body struct {
-		Reason string `json:"reason" enum:"abuse,manual,resource_limit,unpaid"`
+		Reason string `json:"reason" enum:"abuse,manual,resource_limit,unpaid" doc:"The customer sees it."`
+		Note   string `json:"note,omitempty" maxLength:"300" doc:"What happened, for the audit log."`
 	}
 }
 
@@ -127,8 +133,8 @@ type maintenanceIn struct {
 func (s *Service) running() []api.Route {
 	a := s.Admin
 	service := func(id, verb, summary string, f func(ctx context.Context, id int64) (admin.Service, error)) api.Route {
-		return change("services."+id, http.MethodPost, "/services/{service}/"+verb, summary, machines, func(ctx context.Context, in *serviceIn) (*admin.Service, error) {
-			return pointer(f(ctx, in.Service))
+		return change("services."+id, http.MethodPost, "/services/{service}/"+verb, summary, machines, func(ctx context.Context, in *serviceReasonIn) (*admin.Service, error) {
+			return pointer(f(admin.Because(ctx, in.Body.Reason), in.Service))
 		})
 	}
 	node := func(id, verb, summary string, f func(ctx context.Context, name string) (admin.Node, error)) api.Route {
@@ -162,7 +168,7 @@ func (s *Service) running() []api.Route {
 		}),
 		change("services.suspend", http.MethodPost, "/services/{service}/suspend", "Take a service offline", machines,
 			func(ctx context.Context, in *suspendServiceIn) (*admin.Service, error) {
-				return pointer(a.SuspendService(ctx, in.Service, in.Body.Reason))
+				return pointer(a.SuspendService(admin.Because(ctx, in.Body.Note), in.Service, in.Body.Reason))
 			}),
 		service("unsuspend", "unsuspend", "Bring a suspended service back", a.UnsuspendService),
 		service("terminate", "terminate", "End a suspended service: a final backup is made, then its account is removed", a.TerminateService),

@@ -25,6 +25,11 @@ type orderIn struct {
 	Order int64 `path:"order" minimum:"1"`
 }
 
+type orderReasonIn struct {
+	orderIn
+	Body reasonBody
+}
+
 type refundIn struct {
 	orderIn
 	Body struct {
@@ -118,8 +123,8 @@ func (s *Service) sales() []api.Route {
 				return pointer(a.RefundOrderIn(ctx, tx, in.Order, (*usd.USDCents)(in.Body.Amount), in.Body.Reason))
 			}),
 		change("orders.retry", http.MethodPost, "/orders/{order}/retry", "Deliver an order at once instead of at the next attempt", machines,
-			func(ctx context.Context, in *orderIn) (*admin.OrderView, error) {
-				return pointer(a.RetryOrder(ctx, in.Order))
+			func(ctx context.Context, in *orderReasonIn) (*admin.OrderView, error) {
+				return pointer(a.RetryOrder(admin.Because(ctx, in.Body.Reason), in.Order))
 			}),
 		read("documents.list", "/invoices", "Invoices, credit notes and receipts, the newest first", everyone,
 			func(ctx context.Context, in *documentsIn) (*page.List[admin.Document], error) {
