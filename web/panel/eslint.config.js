@@ -8,7 +8,7 @@ import tseslint from "typescript-eslint";
 const src = fileURLToPath(new URL("src", import.meta.url));
 
 export default tseslint.config(
-  { ignores: ["src/api/schema.d.ts", "src/routeTree.gen.ts"] },
+  { ignores: ["src/api/*schema.d.ts", "src/routeTree.gen.ts"] },
   ...tseslint.configs.recommended,
   hooks.configs.flat["recommended-latest"],
   a11y.flatConfigs.recommended,

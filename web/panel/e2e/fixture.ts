@@ -81,7 +81,7 @@ export async function signIn(page: Page, email: string, password: string) {
 }
 
 /** Makes an account and answers its address and password. */
-async function newAccount() {
+async function newAccount(...more: string[]) {
   const email = unique("anna") + "@example.com";
   const made = await stead<{ password: string }>(
     "admin",
@@ -92,15 +92,21 @@ async function newAccount() {
     "Anna Karimova",
     "--locale",
     "en",
+    ...more,
   );
   return { email, password: made.password };
 }
+
+/** A browser without a session: contexts would take that of the test. */
+const signedOut = { cookies: [], origins: [] };
 
 type State = Awaited<ReturnType<BrowserContext["storageState"]>>;
 
 interface Shared {
   /** A customer with a service, shared by the tests of a worker that only look: the cookies, and the service. */
-  resident: { state: State; service: number };
+  resident: { state: State; service: number; account: number; order: number; ticket: number };
+  /** An owner of the company, shared by the tests of a worker: the cookies. */
+  owner: State;
 }
 
 interface Fixtures {
@@ -137,11 +143,32 @@ export const test = base.extend<Fixtures, Shared>({
 
   resident: [
     async ({ browser }, provide, { project }) => {
-      const context = await browser.newContext({ baseURL: project.use.baseURL });
+      const context = await browser.newContext({ baseURL: project.use.baseURL, storageState: signedOut });
       const { email, password } = await newAccount();
       await signIn(await context.newPage(), email, password);
-      const service = await new Customer(email, password, context.request).service();
-      await provide({ state: await context.storageState(), service });
+      const customer = new Customer(email, password, context.request);
+      const service = await customer.service();
+      const { id: account } = await customer.call<{ id: number }>("GET", "/me");
+      const { data: orders } = await customer.call<{ data: { id: number }[] }>("GET", "/orders");
+      const { id: ticket } = await customer.call<{ id: number }>(
+        "POST",
+        "/tickets",
+        { subject: "My site is slow", message: "Since this morning.", service_id: service },
+        { key: unique("ticket") },
+      );
+      const order = orders[0]?.id ?? 0;
+      await provide({ state: await context.storageState(), service, account, order, ticket });
+      await context.close();
+    },
+    { scope: "worker" },
+  ],
+
+  owner: [
+    async ({ browser }, provide, { project }) => {
+      const context = await browser.newContext({ baseURL: project.use.baseURL, storageState: signedOut });
+      const { email, password } = await newAccount("--admin");
+      await signIn(await context.newPage(), email, password);
+      await provide(await context.storageState());
       await context.close();
     },
     { scope: "worker" },

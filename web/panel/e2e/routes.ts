@@ -33,3 +33,20 @@ export const routes = [
   "/support",
   "/support/new",
 ];
+
+/** The pages of staff. `$account`, `$service`, `$order` and `$ticket` are those of a customer. */
+export const staffRoutes = [
+  "/staff",
+  "/staff/search?q=example.com",
+  "/staff/customers",
+  "/staff/customers/$account",
+  "/staff/services",
+  "/staff/services/$service",
+  "/staff/orders",
+  "/staff/orders/$order",
+  "/staff/invoices",
+  "/staff/topups",
+  "/staff/tickets",
+  "/staff/tickets/$ticket",
+  "/staff/canned-answers",
+];

@@ -24,6 +24,8 @@ import { accountPages, serverPages, servicePages, type Entry } from "./navigatio
 import { t } from "./texts";
 import { useBegun } from "./uploads/begun";
 
+const StaffMenu = lazy(() => import("./staffmenu/open").then((file) => file.menu()));
+const ActingBar = lazy(() => import("./staffmenu/open").then((file) => file.acting()));
 const UploadTray = lazy(() => import("./uploads/UploadTray").then((file) => ({ default: file.UploadTray })));
 
 /** The frame of all pages: head, menu, and the page itself. */
@@ -33,6 +35,7 @@ export function Shell() {
   const params = useParams({ strict: false }) as { service?: string };
   const service = boot.client ? String(boot.client.service) : params.service;
   const begun = useBegun();
+  const onStaff = path === "/staff" || path.startsWith("/staff/");
   useEffect(close, [path, close]);
   return (
     <AppShell
@@ -53,7 +56,7 @@ export function Shell() {
               size="sm"
               aria-label={t(opened ? "menu.close" : "menu.open")}
             />
-            <Text component={Link} to="/" fw={700} size="lg" c="inherit" td="none" truncate>
+            <Text component={Link} to={onStaff ? "/staff/$" : "/"} fw={700} size="lg" c="inherit" td="none" truncate>
               {boot.company}
             </Text>
           </Group>
@@ -66,7 +69,11 @@ export function Shell() {
       </AppShell.Header>
       <AppShell.Navbar p="sm" component="nav" aria-label={t("menu")}>
         <AppShell.Section grow className="menu">
-          {service ? (
+          {onStaff ? (
+            <Suspense>
+              <StaffMenu />
+            </Suspense>
+          ) : service ? (
             <>
               <NavLink
                 component={Link}
@@ -89,6 +96,11 @@ export function Shell() {
       </AppShell.Navbar>
       <AppShell.Main id="page" component="main">
         <Container size="xl" p={0}>
+          {boot.account?.acting && (
+            <Suspense>
+              <ActingBar />
+            </Suspense>
+          )}
           <Outlet />
         </Container>
       </AppShell.Main>
@@ -172,6 +184,11 @@ function AccountMenu() {
       </Menu.Target>
       <Menu.Dropdown>
         <Menu.Label>{boot.account?.email}</Menu.Label>
+        {boot.account?.role && (
+          <Menu.Item component={Link} to="/staff/$">
+            {t("nav.staff")}
+          </Menu.Item>
+        )}
         {serverPages.map(({ href, label }) => (
           <Menu.Item key={href} component="a" href={href}>
             {t(label)}

@@ -15,7 +15,10 @@ export interface Boot {
     currency: string;
     reseller: boolean;
     /** Of staff; empty for customers. */
-    role: "" | "owner" | "billing" | "support" | "technician" | "read-only";
+    role: "" | "owner" | "billing" | "support" | "technician" | "read_only";
+    /** A member of staff is signed in as the account, until then (RFC 3339; empty for owners). */
+    acting: boolean;
+    until: string;
   } | null;
   client: { service: number; name: string; domain: string; until: string } | null;
 }

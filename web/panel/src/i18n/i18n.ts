@@ -8,12 +8,11 @@ export type Lang = keyof typeof languages;
 /** Texts of one feature: a sentence, or one sentence for each plural form of `count`. */
 export type Texts = Record<string, string | Partial<Record<Intl.LDMLPluralRule, string>>>;
 
-/** All texts of a language, by feature. A chunk of its own for each language. */
-const tables: Record<Lang, () => Promise<{ default: Record<string, Texts> }>> = {
-  uz: () => import("./uz"),
-  ru: () => import("./ru"),
-  en: () => import("./en"),
-};
+/** Texts by feature, in each language. */
+type Tables = Record<Lang, () => Promise<{ default: Record<string, Texts> }>>;
+
+/** What is loaded for a language. A chunk of its own for each. */
+const parts: Tables[] = [{ uz: () => import("./uz"), ru: () => import("./ru"), en: () => import("./en") }];
 
 let lang: Lang = boot.lang in languages ? boot.lang : "en";
 let table: Record<string, Texts> = {};
@@ -24,10 +23,18 @@ export const currentLang = () => lang;
 
 /** Loads a language and draws the page in it. */
 export async function setLanguage(next: Lang) {
-  table = (await tables[next]()).default;
+  const loaded = await Promise.all(parts.map((part) => part[next]()));
+  table = Object.assign({}, ...loaded.map((part) => part.default)) as typeof table;
   lang = next;
   document.documentElement.lang = next;
   listeners.forEach((listener) => listener());
+}
+
+/** Adds texts to those of the first load. */
+export async function addTexts(part: Tables) {
+  const { default: more } = await part[lang]();
+  parts.push(part);
+  table = { ...table, ...more };
 }
 
 const subscribe = (listener: () => void) => {

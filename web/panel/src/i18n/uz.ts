@@ -1,3 +1,5 @@
 import { gather } from "./gather";
 
-export default gather(import.meta.glob("../**/texts.uz.json", { eager: true, import: "default" }));
+export default gather(
+  import.meta.glob(["../**/texts.uz.json", "!../**/staff*/**"], { eager: true, import: "default" }),
+);

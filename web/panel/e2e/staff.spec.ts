@@ -1,0 +1,58 @@
+import { expect, stead, test, unique } from "./fixture";
+
+test.use({ storageState: async ({ owner }, provide) => provide(owner) });
+
+test("anything is found from one field, and leads to its page", async ({ page, resident }) => {
+  await page.goto("/panel/staff");
+  await expect(page.getByRole("region", { name: "Needs attention" })).toBeVisible();
+  const number = `ORD-${new Date().getFullYear()}-${String(resident.order).padStart(6, "0")}`;
+  await page.getByLabel("Find anything").fill(number);
+  await page.getByLabel("Find anything").press("Enter");
+  await page.getByRole("table", { name: "Search" }).getByRole("link").first().click();
+  await expect(page.getByRole("heading", { level: 1, name: number })).toBeVisible();
+});
+
+test("a ticket that waits leads from the dashboard to its answer", async ({ page, resident }) => {
+  await page.goto("/panel/staff");
+  await page.getByRole("link", { name: /tickets? (is|are) to be answered/ }).click();
+  await expect(page).toHaveURL(/status=open/);
+  await page.goto(`/panel/staff/tickets/${resident.ticket}`);
+  await page.getByLabel("Internal note: the customer does not see it").check();
+  await page.getByRole("textbox", { name: "Internal note" }).fill("Look at the node first.");
+  await page.getByRole("button", { name: "Write the note" }).click();
+  await expect(page.getByRole("article").getByText("Look at the node first.")).toBeVisible();
+});
+
+test("money is given with a reason, and the reason is asked for", async ({ page }) => {
+  const email = unique("boris") + "@example.com";
+  const { id } = await stead<{ id: number }>("admin", "users", "create", email, "--name", "Boris");
+  await page.goto(`/panel/staff/customers/${id}`);
+  await page.getByRole("button", { name: "Give money" }).click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByLabel("Amount").fill("12.50");
+  await dialog.getByRole("button", { name: "Give money" }).click();
+  await expect(dialog.getByText("Say why.")).toBeVisible();
+  await dialog.getByLabel("Reason").fill("For the trouble");
+  await dialog.getByRole("button", { name: "Give money" }).click();
+  await expect(page.getByRole("table", { name: "Movements of money" }).getByText("For the trouble")).toBeVisible();
+  await expect(page.getByRole("region", { name: "Money", exact: true }).getByText("$12.50")).toBeVisible();
+
+  await page.getByRole("button", { name: "Sign in as the customer" }).click();
+  await dialog.getByLabel("Reason").fill("A test");
+  await dialog.getByRole("button", { name: "Sign in as the customer" }).click();
+  await expect(page.getByText(`You are signed in as ${email}`)).toBeVisible();
+  await page.getByRole("button", { name: "Back to staff pages" }).click();
+  await expect(page.getByRole("heading", { level: 1, name: "Boris" })).toBeVisible();
+});
+
+test("an abusive site is suspended and comes back", async ({ page, resident }) => {
+  await page.goto(`/panel/staff/services/${resident.service}`);
+  await page.getByRole("button", { name: "Suspend" }).click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByLabel("Reason").fill("A phishing page");
+  await dialog.getByRole("button", { name: "Suspend" }).click();
+  await page.getByRole("button", { name: "Bring back" }).click();
+  await dialog.getByLabel("Reason").fill("The page is gone");
+  await dialog.getByRole("button", { name: "Bring back" }).click();
+  await expect(page.getByRole("button", { name: "Suspend" })).toBeVisible();
+});

@@ -1,0 +1,33 @@
+import { Alert, Button, Group, Text } from "@mantine/core";
+import { IconUserShield } from "@tabler/icons-react";
+
+import { moment } from "~/i18n/formats";
+
+import { boot } from "../boot";
+import { t } from "./texts";
+
+/** Over each page while a member of staff is signed in as a customer: whose account it is, until when, and the way back. */
+export function ActingBar() {
+  const account = boot.account;
+  if (!account) return null;
+  const leave = async () => {
+    await fetch("/logout", { method: "POST" });
+    location.assign(`${boot.base}/staff/customers/${account.id}`);
+  };
+  return (
+    <Alert
+      color="orange"
+      mb="md"
+      icon={<IconUserShield aria-hidden />}
+      role="status"
+      title={t("acting.title", { email: account.email })}
+    >
+      <Group justify="space-between">
+        <Text size="sm">{t("acting.text", { time: moment(account.until) })}</Text>
+        <Button size="xs" onClick={() => void leave()}>
+          {t("acting.leave")}
+        </Button>
+      </Group>
+    </Alert>
+  );
+}

@@ -1,0 +1,32 @@
+import { lazy, type ComponentType } from "react";
+
+import type { StaffPage } from "~/ui/staff/page";
+
+const page = (load: () => Promise<ComponentType<StaffPage>>) => lazy(async () => ({ default: await load() }));
+
+/** The pages of staff by their addresses below /staff/; `*` is the id of the thing that the page is of. */
+const pages = {
+  "": page(async () => (await import("~/features/staffhome/Dashboard")).Dashboard),
+  search: page(async () => (await import("~/features/staffhome/SearchPage")).SearchPage),
+  customers: page(async () => (await import("~/features/staffcustomers/CustomerList")).CustomerList),
+  "customers/*": page(async () => (await import("~/features/staffcustomers/CustomerPage")).CustomerPage),
+  services: page(async () => (await import("~/features/staffservices/ServiceList")).ServiceList),
+  "services/*": page(async () => (await import("~/features/staffservices/ServicePage")).ServicePage),
+  orders: page(async () => (await import("~/features/staffsales/OrderList")).OrderList),
+  "orders/*": page(async () => (await import("~/features/staffsales/OrderPage")).OrderPage),
+  invoices: page(async () => (await import("~/features/staffsales/DocumentList")).DocumentList),
+  topups: page(async () => (await import("~/features/staffsales/TopupList")).TopupList),
+  tickets: page(async () => (await import("~/features/stafftickets/TicketList")).TicketList),
+  "tickets/*": page(async () => (await import("~/features/stafftickets/TicketPage")).TicketPage),
+  "canned-answers": page(async () => (await import("~/features/stafftickets/CannedAnswers")).CannedAnswers),
+};
+
+/** The page at an address, and the id in it. */
+export function pageAt(path: string) {
+  const address = path.replace(/\/+$/, "");
+  if (Object.hasOwn(pages, address)) return { Page: pages[address as keyof typeof pages], id: "" };
+  const [kind = "", id = "", ...more] = address.split("/");
+  const pattern = `${kind}/*`;
+  if (id === "" || more.length > 0 || !Object.hasOwn(pages, pattern)) return null;
+  return { Page: pages[pattern as keyof typeof pages], id };
+}

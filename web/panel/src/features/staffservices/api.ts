@@ -1,0 +1,31 @@
+import { queryOptions } from "@tanstack/react-query";
+
+import { call } from "~/api/client";
+import { staff, type Schemas } from "~/api/staff";
+
+export type Service = Schemas["AdminService"];
+export type Suspension = Schemas["StaffSuspendServiceBody"]["reason"];
+export const suspensions: Suspension[] = ["abuse", "resource_limit", "unpaid", "manual"];
+
+const moving = new Set(["pending", "provisioning", "terminating"]);
+
+export const service = (id: number) =>
+  queryOptions({
+    queryKey: ["staff", "service", id],
+    queryFn: ({ signal }) =>
+      call(staff.GET("/api/v1/admin/services/{service}", { params: { path: { service: id } }, signal })),
+    refetchInterval: (query) => (moving.has(query.state.data?.status ?? "") ? 1000 : false),
+  });
+
+const of = (id: number) => ({ path: { service: id } });
+
+export const suspend = (id: number, reason: Suspension, note: string) =>
+  call(staff.POST("/api/v1/admin/services/{service}/suspend", { params: of(id), body: { reason, note } }));
+export const unsuspend = (id: number, reason: string) =>
+  call(staff.POST("/api/v1/admin/services/{service}/unsuspend", { params: of(id), body: { reason } }));
+export const terminate = (id: number, reason: string) =>
+  call(staff.POST("/api/v1/admin/services/{service}/terminate", { params: of(id), body: { reason } }));
+export const restore = (id: number, reason: string) =>
+  call(staff.POST("/api/v1/admin/services/{service}/restore", { params: of(id), body: { reason } }));
+export const retry = (id: number, reason: string) =>
+  call(staff.POST("/api/v1/admin/services/{service}/retry", { params: of(id), body: { reason } }));

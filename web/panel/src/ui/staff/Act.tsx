@@ -1,0 +1,151 @@
+import { Button, Group, Modal, NativeSelect, Stack, Text, Textarea, TextInput, type ButtonProps } from "@mantine/core";
+import { useDisclosure } from "@mantine/hooks";
+import { useState, type ReactNode } from "react";
+
+import { newKey } from "~/api/client";
+import type { Operation } from "~/api/staff";
+import { useAction } from "~/ui/action";
+import { ErrorNote } from "~/ui/ErrorNote";
+
+import { useCan } from "./api";
+import { cents } from "./cents";
+import { t } from "./texts";
+
+/** What was entered before an act. */
+export interface Entered {
+  reason: string;
+  /** Cents; 0 when none was asked for. */
+  amount: number;
+  /** Of the list of choices; empty when none was asked for. */
+  choice: string;
+  /** The idempotency key of this act: sending it twice does it once. */
+  key: string;
+}
+
+interface Props extends Omit<ButtonProps, "children"> {
+  /** The operation; without the right to it there is no button. */
+  operation: Operation;
+  /** What the button and the dialog's button say. */
+  label: string;
+  /** What happens, and to whom. */
+  text: ReactNode;
+  /** Who reads the reason: the customer, or staff alone. Without it none is asked for. */
+  reason?: "customer" | "staff";
+  /** The amount asked for: its label, and what stands in the field. */
+  amount?: { label: string; initial?: string };
+  choice?: { label: string; options: { value: string; label: string }[] };
+  /** What must be typed where much is lost. */
+  word?: string;
+  danger?: boolean;
+  act: (entered: Entered) => Promise<unknown>;
+}
+
+/** A button for something that staff do to somebody's things: it says what happens and asks for the reason, for the audit log. */
+export function Act({ operation, label, danger, ...rest }: Props) {
+  const { text, reason, amount, choice, word, act, ...button } = rest;
+  const can = useCan();
+  const [opened, { open, close }] = useDisclosure();
+  if (!can(operation)) return null;
+  return (
+    <>
+      <Button variant="light" color={danger ? "red" : undefined} size="sm" {...button} onClick={open}>
+        {label}
+      </Button>
+      <Modal opened={opened} onClose={close} title={label} centered>
+        <ActForm {...{ label, danger, text, reason, amount, choice, word, act, close }} />
+      </Modal>
+    </>
+  );
+}
+
+type FormProps = Pick<Props, "label" | "danger" | "text" | "reason" | "amount" | "choice" | "word" | "act"> & {
+  close: () => void;
+};
+
+function ActForm({ label, danger, text, reason, amount, choice, word, act, close }: FormProps) {
+  const [key] = useState(newKey);
+  const [because, setBecause] = useState("");
+  const [money, setMoney] = useState(amount?.initial ?? "");
+  const [chosen, setChosen] = useState(choice?.options[0]?.value ?? "");
+  const [typed, setTyped] = useState("");
+  const [tried, setTried] = useState(false);
+  const [run, { busy, error }] = useAction(act);
+  const value = amount ? cents(money) : 0;
+  const noReason = reason !== undefined && because.trim() === "";
+  const submit = async () => {
+    setTried(true);
+    if (noReason || value === null || (word && typed !== word)) return;
+    if (await run({ reason: because.trim(), amount: value, choice: chosen, key })) close();
+  };
+  return (
+    <form
+      noValidate
+      onSubmit={(event) => {
+        event.preventDefault();
+        void submit();
+      }}
+    >
+      <Stack>
+        <Text component="div">{text}</Text>
+        {amount && (
+          <TextInput
+            label={amount.label}
+            value={money}
+            onChange={(event) => setMoney(event.currentTarget.value)}
+            leftSection="$"
+            inputMode="decimal"
+            autoComplete="off"
+            required
+            data-autofocus
+            error={tried && value === null ? t("amount.wrong") : undefined}
+          />
+        )}
+        {choice && (
+          <NativeSelect
+            label={choice.label}
+            data={choice.options}
+            value={chosen}
+            onChange={(event) => setChosen(event.currentTarget.value)}
+          />
+        )}
+        {reason && (
+          <Textarea
+            label={t("reason")}
+            description={t(reason === "customer" ? "reason.customer" : "reason.staff")}
+            value={because}
+            onChange={(event) => setBecause(event.currentTarget.value)}
+            autosize
+            minRows={2}
+            maxLength={200}
+            required
+            data-autofocus={amount ? undefined : true}
+            error={tried && noReason ? t("reason.missing") : undefined}
+          />
+        )}
+        {word && (
+          <TextInput
+            label={t("word", { word })}
+            value={typed}
+            onChange={(event) => setTyped(event.currentTarget.value)}
+            autoComplete="off"
+            spellCheck={false}
+          />
+        )}
+        <ErrorNote error={error} />
+        <Group justify="flex-end">
+          <Button variant="default" onClick={close}>
+            {t("cancel")}
+          </Button>
+          <Button
+            type="submit"
+            color={danger ? "red" : undefined}
+            loading={busy}
+            disabled={word !== undefined && typed !== word}
+          >
+            {label}
+          </Button>
+        </Group>
+      </Stack>
+    </form>
+  );
+}

@@ -1,0 +1,26 @@
+import { NativeSelect } from "@mantine/core";
+
+import { t } from "./texts";
+
+/** A choice of one value, or all. */
+export function Filter<V extends string>({
+  label,
+  value,
+  options,
+  onChange,
+}: {
+  label: string;
+  value: V | undefined;
+  options: readonly (readonly [V, string])[];
+  onChange: (next: V | undefined) => void;
+}) {
+  return (
+    <NativeSelect
+      label={label}
+      value={value ?? ""}
+      onChange={(event) => onChange((event.currentTarget.value || undefined) as V | undefined)}
+      data={[{ value: "", label: t("filter.all") }, ...options.map(([one, name]) => ({ value: one, label: name }))]}
+      maw={260}
+    />
+  );
+}
