@@ -26,6 +26,7 @@ import { Route as MonitorsMonitorRouteImport } from "./routes/monitors.$monitor"
 import { Route as OrdersIndexRouteImport } from "./routes/orders.index";
 import { Route as OrdersOrderRouteImport } from "./routes/orders.$order";
 import { Route as ServicesIndexRouteImport } from "./routes/services.index";
+import { Route as StaffSplatRouteImport } from "./routes/staff.$";
 import { Route as SupportIndexRouteImport } from "./routes/support.index";
 import { Route as SupportTicketRouteImport } from "./routes/support.$ticket";
 import { Route as SupportNewRouteImport } from "./routes/support.new";
@@ -131,6 +132,11 @@ const OrdersOrderRoute = OrdersOrderRouteImport.update({
 const ServicesIndexRoute = ServicesIndexRouteImport.update({
   id: "/services/",
   path: "/services/",
+  getParentRoute: () => rootRouteImport,
+} as any);
+const StaffSplatRoute = StaffSplatRouteImport.update({
+  id: "/staff/$",
+  path: "/staff/$",
   getParentRoute: () => rootRouteImport,
 } as any);
 const SupportIndexRoute = SupportIndexRouteImport.update({
@@ -257,6 +263,7 @@ export interface FileRoutesByFullPath {
   "/invoices/$invoice": typeof InvoicesInvoiceRoute;
   "/monitors/$monitor": typeof MonitorsMonitorRoute;
   "/orders/$order": typeof OrdersOrderRoute;
+  "/staff/$": typeof StaffSplatRoute;
   "/support/$ticket": typeof SupportTicketRoute;
   "/support/new": typeof SupportNewRoute;
   "/domains/": typeof DomainsIndexRoute;
@@ -297,6 +304,7 @@ export interface FileRoutesByTo {
   "/invoices/$invoice": typeof InvoicesInvoiceRoute;
   "/monitors/$monitor": typeof MonitorsMonitorRoute;
   "/orders/$order": typeof OrdersOrderRoute;
+  "/staff/$": typeof StaffSplatRoute;
   "/support/$ticket": typeof SupportTicketRoute;
   "/support/new": typeof SupportNewRoute;
   "/domains": typeof DomainsIndexRoute;
@@ -338,6 +346,7 @@ export interface FileRoutesById {
   "/invoices/$invoice": typeof InvoicesInvoiceRoute;
   "/monitors/$monitor": typeof MonitorsMonitorRoute;
   "/orders/$order": typeof OrdersOrderRoute;
+  "/staff/$": typeof StaffSplatRoute;
   "/support/$ticket": typeof SupportTicketRoute;
   "/support/new": typeof SupportNewRoute;
   "/domains/": typeof DomainsIndexRoute;
@@ -380,6 +389,7 @@ export interface FileRouteTypes {
     | "/invoices/$invoice"
     | "/monitors/$monitor"
     | "/orders/$order"
+    | "/staff/$"
     | "/support/$ticket"
     | "/support/new"
     | "/domains/"
@@ -420,6 +430,7 @@ export interface FileRouteTypes {
     | "/invoices/$invoice"
     | "/monitors/$monitor"
     | "/orders/$order"
+    | "/staff/$"
     | "/support/$ticket"
     | "/support/new"
     | "/domains"
@@ -460,6 +471,7 @@ export interface FileRouteTypes {
     | "/invoices/$invoice"
     | "/monitors/$monitor"
     | "/orders/$order"
+    | "/staff/$"
     | "/support/$ticket"
     | "/support/new"
     | "/domains/"
@@ -501,6 +513,7 @@ export interface RootRouteChildren {
   InvoicesInvoiceRoute: typeof InvoicesInvoiceRoute;
   MonitorsMonitorRoute: typeof MonitorsMonitorRoute;
   OrdersOrderRoute: typeof OrdersOrderRoute;
+  StaffSplatRoute: typeof StaffSplatRoute;
   SupportTicketRoute: typeof SupportTicketRoute;
   SupportNewRoute: typeof SupportNewRoute;
   DomainsIndexRoute: typeof DomainsIndexRoute;
@@ -648,6 +661,13 @@ declare module "@tanstack/react-router" {
       path: "/services";
       fullPath: "/services/";
       preLoaderRoute: typeof ServicesIndexRouteImport;
+      parentRoute: typeof rootRouteImport;
+    };
+    "/staff/$": {
+      id: "/staff/$";
+      path: "/staff/$";
+      fullPath: "/staff/$";
+      preLoaderRoute: typeof StaffSplatRouteImport;
       parentRoute: typeof rootRouteImport;
     };
     "/support/": {
@@ -813,6 +833,7 @@ const rootRouteChildren: RootRouteChildren = {
   InvoicesInvoiceRoute: InvoicesInvoiceRoute,
   MonitorsMonitorRoute: MonitorsMonitorRoute,
   OrdersOrderRoute: OrdersOrderRoute,
+  StaffSplatRoute: StaffSplatRoute,
   SupportTicketRoute: SupportTicketRoute,
   SupportNewRoute: SupportNewRoute,
   DomainsIndexRoute: DomainsIndexRoute,

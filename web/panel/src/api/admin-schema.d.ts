@@ -2050,7 +2050,7 @@ export interface components {
             credited: components["schemas"]["Money"];
             discount: components["schemas"]["Money"];
             domain: string | null;
-            /** @description That of the order's item; topup and fee of receipts, credit of credit notes; sla_credit mentions a credit for broken uptime that was put into the wallet since the invoice before */
+            /** @description That of the order's item; topup and fee of receipts, credit of credit notes; ai_usage of what the AI agent has cost in a month; sla_credit mentions a credit for broken uptime that was put into the wallet since the invoice before */
             kind: string;
             /** Format: int64 */
             period_months: number | null;

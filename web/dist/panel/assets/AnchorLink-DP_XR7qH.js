@@ -1,1 +1,0 @@
-import{t as e}from"./Anchor-BeqLrl4N.js";import{p as t}from"./PageHeader-D1tsavv5.js";import{u as n}from"./i18n-Bvy2nGsY.js";var r=n(),i=t(function(t){return(0,r.jsx)(e,{...t})});export{i as t};

@@ -1,1 +1,0 @@
-import{F as e,U as t}from"./createReactComponent-DDzTS9Lw.js";import{t as n}from"./InputBase-BLWhwYag.js";import{u as r}from"./i18n-Bvy2nGsY.js";var i=r(),a=e(e=>{let r=t([`Input`,`InputWrapper`,`TextInput`],null,e);return(0,i.jsx)(n,{component:`input`,...r,__staticSelector:`TextInput`})});a.classes=n.classes,a.displayName=`@mantine/core/TextInput`;export{a as t};

@@ -1,1 +1,0 @@
-import{n as e,t}from"./lazyRouteComponent-C_ErxEIP.js";import{x as n}from"./PageHeader-D1tsavv5.js";import{o as r}from"./i18n-Bvy2nGsY.js";var i=e(`/domains/$domain`)({loader:n(()=>r(()=>import(`./domains._domain-DBzVFN60.js`),[]),`loader`),component:t(()=>r(()=>import(`./domains._domain-DBzVFN60.js`),[]),`component`)});export{i as t};

@@ -1,2 +1,0 @@
-const __vite__mapDeps=(i,m=__vite__mapDeps,d=(m.f||(m.f=["assets/DataTable-BKauXGw6.css"])))=>i.map(i=>d[i]);
-import{n as e,t}from"./lazyRouteComponent-C_ErxEIP.js";import{x as n}from"./PageHeader-D1tsavv5.js";import{o as r}from"./i18n-Bvy2nGsY.js";var i=e(`/invoices/$invoice`)({loader:n(()=>r(()=>import(`./invoices._invoice-7ZaUhjUF.js`),__vite__mapDeps([0])),`loader`),component:t(()=>r(()=>import(`./invoices._invoice-7ZaUhjUF.js`),__vite__mapDeps([0])),`component`)});export{i as t};

@@ -1,1 +1,0 @@
-import{n as e,t}from"./lazyRouteComponent-C_ErxEIP.js";import{x as n}from"./PageHeader-D1tsavv5.js";import{o as r}from"./i18n-Bvy2nGsY.js";var i=e(`/services/$service/php`)({loader:n(()=>r(()=>import(`./services._service.php-CMdvQiZN.js`),[]),`loader`),component:t(()=>r(()=>import(`./services._service.php-CMdvQiZN.js`),[]),`component`)});export{i as t};

@@ -1,1 +1,0 @@
-import{d as e,p as t,s as n,u as r}from"./i18n-Bvy2nGsY.js";import{t as i}from"./session-DwLcXCOl.js";import{t as a}from"./texts-1McSOITY.js";var o=t(e(),1),s=r();function c(){return(0,o.useEffect)(()=>{i.postMessage({account:n.account?.id}),window.close()},[]),(0,s.jsx)(`p`,{children:a(`session.close`)})}var l=c;export{l as component};

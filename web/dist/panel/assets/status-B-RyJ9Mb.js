@@ -1,1 +1,0 @@
-import{t as e}from"./Status-CFBUqQ41.js";import{t}from"./texts-CcXsmnEI.js";import{u as n}from"./i18n-Bvy2nGsY.js";var r=n(),i={open:`busy`,waiting:`warn`,answered:`good`,closed:`neutral`};function a({status:n}){return(0,r.jsx)(e,{tone:i[n],label:t(`status.${n}`)})}export{a as t};

@@ -1,1 +1,0 @@
-import{t as e}from"./Status-CFBUqQ41.js";import{t}from"./texts-lBJ4eDyE.js";import{u as n}from"./i18n-Bvy2nGsY.js";var r=n(),i={pending:`warn`,paid:`busy`,processing:`busy`,completed:`good`,failed:`bad`,refunded:`neutral`,cancelled:`neutral`,expired:`neutral`};function a({status:n}){return(0,r.jsx)(e,{tone:i[n],label:t(`status.${n}`)})}export{a as t};

@@ -1,1 +1,0 @@
-import{n as e,t}from"./lazyRouteComponent-C_ErxEIP.js";import{o as n}from"./i18n-Bvy2nGsY.js";var r=e(`/support/new`)({validateSearch:e=>({service:Number(e.service)||void 0,subject:typeof e.subject==`string`?e.subject:void 0}),component:t(()=>n(()=>import(`./support.new-DEi8MkW7.js`),[]),`component`)});export{r as t};

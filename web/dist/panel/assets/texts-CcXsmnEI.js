@@ -1,1 +1,0 @@
-import{i as e}from"./i18n-Bvy2nGsY.js";var t=e(`support`);export{t};
