@@ -88,6 +88,37 @@ func TestNoOtherSiteCallsThePanel(t *testing.T) {
 	}
 }
 
+// TestWhatAResellerDoesInThePanelIsInTheirTrail: in the world that the request names, without a key.
+func TestWhatAResellerDoesInThePanelIsInTheirTrail(t *testing.T) {
+	a := start(t, nil)
+	cookie, id := a.signedIn(t)
+	if _, err := a.reseller.Appoint(t.Context(), id, "gold", 2000); err != nil {
+		t.Fatal(err)
+	}
+	call := func(world, method, path, body string) answer {
+		t.Helper()
+		return a.do(t, request{method: method, path: "/panel/api/v1/reseller" + path, body: body, header: map[string]string{
+			"Cookie": cookie, "X-Stead-Panel": "1", "X-Stead-World": world, "Sec-Fetch-Site": "same-origin", "Content-Type": "application/json",
+		}})
+	}
+	if r := call("sandbox", http.MethodPatch, "/me", `{"auto_renew": false}`); r.status != http.StatusOK {
+		t.Fatalf("%s", r)
+	}
+	for world, want := range map[string]int{"sandbox": 1, "live": 0} {
+		var trail struct {
+			Data []struct {
+				KeyID     *int64 `json:"key_id"`
+				Operation string `json:"operation"`
+				Status    int    `json:"status"`
+			} `json:"data"`
+		}
+		call(world, http.MethodGet, "/audit-log", "").decode(t, &trail)
+		if len(trail.Data) != want || want == 1 && (trail.Data[0].KeyID != nil || trail.Data[0].Operation != "reseller.me.update" || trail.Data[0].Status != http.StatusOK) {
+			t.Errorf("%s: %+v", world, trail.Data)
+		}
+	}
+}
+
 // TestAClientOfAResellerHasOneServiceInThePanel: a visit is for the management of its service, and for no money.
 func TestAClientOfAResellerHasOneServiceInThePanel(t *testing.T) {
 	a := start(t, simulated)

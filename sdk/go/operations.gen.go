@@ -4704,6 +4704,7 @@ type Reseller struct {
 	Events       ResellerEventsAPI
 	Hosting      ResellerHostingAPI
 	Invoices     ResellerInvoicesAPI
+	Keys         ResellerKeysAPI
 	Mail         ResellerMailAPI
 	Me           ResellerMeAPI
 	Orders       ResellerOrdersAPI
@@ -4728,6 +4729,7 @@ func (c *Reseller) assemble() {
 	c.Hosting.caller = c.caller
 	c.Hosting.Domains.caller = c.caller
 	c.Invoices.caller = c.caller
+	c.Keys.caller = c.caller
 	c.Mail.caller = c.caller
 	c.Mail.Mailboxes.caller = c.caller
 	c.Me.caller = c.caller
@@ -4762,9 +4764,10 @@ func (q ResellerAuditLogQuery) values() url.Values {
 	return v
 }
 
-// AuditLog: list what each of your keys did, the newest first.
+// AuditLog: list what each of your keys did, and you in the panel, the newest first.
 //
-// Requests that change something, also those that were refused for what they asked; kept for 400 days.
+// Requests that change something, also those that were refused for what they asked; kept for 400 days. `key_id`
+// is null where you did it in the panel.
 //
 // GET /api/v1/reseller/audit-log
 func (a *Reseller) AuditLog(ctx context.Context, query ResellerAuditLogQuery, options ...CallOption) (*ResellerCallList, error) {
@@ -4775,10 +4778,11 @@ func (a *Reseller) AuditLog(ctx context.Context, query ResellerAuditLogQuery, op
 	return answer, nil
 }
 
-// AllAuditLog: list what each of your keys did, the newest first. It asks for the next page when the one before
-// has been read, and ends with the first error.
+// AllAuditLog: list what each of your keys did, and you in the panel, the newest first. It asks for the next
+// page when the one before has been read, and ends with the first error.
 //
-// Requests that change something, also those that were refused for what they asked; kept for 400 days.
+// Requests that change something, also those that were refused for what they asked; kept for 400 days. `key_id`
+// is null where you did it in the panel.
 //
 // GET /api/v1/reseller/audit-log
 func (a *Reseller) AllAuditLog(ctx context.Context, query ResellerAuditLogQuery, options ...CallOption) iter.Seq2[ResellerCall, error] {
@@ -6202,6 +6206,58 @@ func (a *ResellerInvoicesAPI) List(ctx context.Context, query ResellerInvoicesQu
 // GET /api/v1/reseller/invoices
 func (a *ResellerInvoicesAPI) All(ctx context.Context, query ResellerInvoicesQuery, options ...CallOption) iter.Seq2[Invoice, error] {
 	return pages(query.Page, func(page int64) ([]Invoice, int64, error) {
+		query.Page = page
+		list, err := a.List(ctx, query, options...)
+		if err != nil {
+			return nil, 0, err
+		}
+		return list.Data, list.Meta.LastPage, nil
+	})
+}
+
+// ResellerKeysAPI has the operations reseller.keys.*.
+type ResellerKeysAPI struct {
+	caller *caller
+}
+
+// ResellerKeysQuery narrows reseller.keys.list. The zero value of a field leaves it out.
+type ResellerKeysQuery struct {
+	// Page, counted from 1.
+	Page int64
+	// Items a page; values above 50 are taken as 50.
+	PerPage int64
+}
+
+func (q ResellerKeysQuery) values() url.Values {
+	v := url.Values{}
+	set(v, "page", q.Page)
+	set(v, "per_page", q.PerPage)
+	return v
+}
+
+// List: list your keys that are not revoked, the newest first.
+//
+// Of the world that is asked: a sandbox key sees those of the sandbox, a live key the live ones. Keys are made
+// and revoked on the page of the account, by who has signed in.
+//
+// GET /api/v1/reseller/keys
+func (a *ResellerKeysAPI) List(ctx context.Context, query ResellerKeysQuery, options ...CallOption) (*ResellerKeyList, error) {
+	answer := new(ResellerKeyList)
+	if err := a.caller.call(ctx, request{method: http.MethodGet, path: "/api/v1/reseller/keys", query: query.values(), options: options}, answer); err != nil {
+		return nil, err
+	}
+	return answer, nil
+}
+
+// All: list your keys that are not revoked, the newest first. It asks for the next page when the one before has
+// been read, and ends with the first error.
+//
+// Of the world that is asked: a sandbox key sees those of the sandbox, a live key the live ones. Keys are made
+// and revoked on the page of the account, by who has signed in.
+//
+// GET /api/v1/reseller/keys
+func (a *ResellerKeysAPI) All(ctx context.Context, query ResellerKeysQuery, options ...CallOption) iter.Seq2[ResellerKey, error] {
+	return pages(query.Page, func(page int64) ([]ResellerKey, int64, error) {
 		query.Page = page
 		list, err := a.List(ctx, query, options...)
 		if err != nil {

@@ -4005,9 +4005,11 @@ type ResellerCall struct {
 	// Why it was refused
 	ErrorKey *string `json:"error_key"`
 	ID       int64   `json:"id"`
-	KeyID    int64   `json:"key_id"`
-	KeyName  string  `json:"key_name"`
-	Method   string  `json:"method"`
+	// Null when it was done in the panel, by the reseller
+	KeyID *int64 `json:"key_id"`
+	// Empty when it was done in the panel
+	KeyName string `json:"key_name"`
+	Method  string `json:"method"`
 	// The operationId of the OpenAPI document
 	Operation string `json:"operation"`
 	Path      string `json:"path"`
@@ -4105,6 +4107,12 @@ type ResellerKey struct {
 	LastUsedAt *time.Time `json:"last_used_at"`
 	Name       string     `json:"name"`
 	ReadOnly   bool       `json:"read_only"`
+}
+
+// ResellerKeyList is an object of the API.
+type ResellerKeyList struct {
+	Data []ResellerKey `json:"data,omitzero"`
+	Meta Meta          `json:"meta"`
 }
 
 // ResellerLimits is an object of the API.

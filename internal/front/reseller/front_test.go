@@ -157,6 +157,7 @@ func TestTheTrailOfKeys(t *testing.T) {
 		w.clk.Advance(time.Hour)
 		refused := call(k, w.AccountID, "three")
 		call(k, w.SandboxID, "elsewhere")
+		panel := call(Key{}, w.AccountID, "four")
 		if err := errors.Join(w.Ended(t.Context(), done, 201, ""), w.Ended(t.Context(), refused, 422, "out_of_stock")); err != nil {
 			t.Fatal(err)
 		}
@@ -169,7 +170,10 @@ func TestTheTrailOfKeys(t *testing.T) {
 			return l.Data
 		}
 		all := list(auditIn{})
-		if len(all) != 3 || all[0].ID != refused || *all[0].Status != 422 || *all[0].ErrorKey != "out_of_stock" || all[1].ID != cut || all[1].Status != nil ||
+		if len(all) != 4 || all[0].ID != panel || all[0].KeyID != nil || all[0].KeyName != "" {
+			t.Fatalf("what was done in the panel: %+v", all)
+		}
+		if all = all[1:]; all[0].ID != refused || *all[0].KeyID != k.ID || *all[0].Status != 422 || *all[0].ErrorKey != "out_of_stock" || all[1].ID != cut || all[1].Status != nil ||
 			*all[2].Status != 201 || all[2].ErrorKey != nil || all[2].Address != here.String() || all[2].KeyName != "Test" {
 			t.Errorf("%+v", all)
 		}
@@ -177,15 +181,33 @@ func TestTheTrailOfKeys(t *testing.T) {
 			t.Errorf("of one key: %+v", of)
 		}
 		now := w.clk.Now().Format(time.RFC3339)
-		if since, until := list(auditIn{From: now}), list(auditIn{To: now}); len(since) != 1 || len(until) != 2 {
+		if since, until := list(auditIn{From: now}), list(auditIn{To: now}); len(since) != 2 || len(until) != 2 {
 			t.Errorf("%d since, %d until", len(since), len(until))
 		}
 		w.clk.Advance(callsKept)
 		if err := w.Clean(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if left := list(auditIn{}); len(left) != 1 || left[0].ID != refused {
+		if left := list(auditIn{}); len(left) != 2 || left[1].ID != refused {
 			t.Errorf("after %s: %+v", callsKept, left)
+		}
+	})
+}
+
+func TestKeysAreListedInTheirWorld(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *world) {
+		live, _ := w.key(NewKey{})
+		gone, _ := w.key(NewKey{})
+		test, _ := w.key(NewKey{Sandbox: true})
+		if err := w.RevokeKey(t.Context(), gone.ID); err != nil {
+			t.Fatal(err)
+		}
+		for account, want := range map[int64]int64{w.AccountID: live.ID, w.SandboxID: test.ID} {
+			l, err := w.keysOperation(t.Context(), auth.Principal{AccountID: account}, &page.Params{Page: 1, PerPage: 20})
+			if err != nil || len(l.Data) != 1 || l.Data[0].ID != want || l.Meta.Total != 1 {
+				t.Errorf("account %d: %+v, %v", account, l, err)
+			}
 		}
 	})
 }

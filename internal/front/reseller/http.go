@@ -12,6 +12,7 @@ import (
 	"stead.dev/stead/internal/platform/auth"
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/money"
+	"stead.dev/stead/internal/platform/page"
 )
 
 // meWire is the reseller and the key of the request (specification, "Reseller": me).
@@ -61,6 +62,10 @@ type keyWire struct {
 	CreatedAt  time.Time      `json:"created_at"`
 }
 
+func wireKey(k Key) keyWire {
+	return keyWire{ID: k.ID, Name: k.Name, Hint: k.Hint, ReadOnly: k.ReadOnly, Addresses: k.Addresses, LastUsedAt: k.LastUsedAt, CreatedAt: k.CreatedAt}
+}
+
 type updateIn struct {
 	Body struct {
 		LowBalanceThreshold *money.USDCents `json:"low_balance_threshold_usd_cents,omitempty" minimum:"0" maximum:"1000000000" doc:"Zero switches it off"`
@@ -96,7 +101,29 @@ func (s *Service) meOperations() []api.Route {
 			Summary: "Change when you are told of a low balance, whether services renew by themselves, and your language",
 			Handle:  s.updateOperation,
 		},
+		api.Operation[page.Params, page.List[keyWire]]{
+			ID: "reseller.keys.list", Method: http.MethodGet, Path: "/api/v1/reseller/keys", Section: api.Reseller, Auth: api.Key,
+			Description: "Of the world that is asked: a sandbox key sees those of the sandbox, a live key the live ones. Keys are made and " +
+				"revoked on the page of the account, by who has signed in.",
+			Summary: "List your keys that are not revoked, the newest first",
+			Handle:  s.keysOperation,
+		},
 	}
+}
+
+// keysOperation returns one page: a reseller has maxKeys at most.
+func (s *Service) keysOperation(ctx context.Context, p auth.Principal, in *page.Params) (*page.List[keyWire], error) {
+	r, err := of(ctx, s.DB, p.AccountID)
+	if err != nil {
+		return nil, err
+	}
+	keys, err := listKeys(ctx, s.DB, r.AccountID)
+	if err != nil {
+		return nil, err
+	}
+	keys = slices.DeleteFunc(keys, func(k Key) bool { return k.RevokedAt != nil || k.Sandbox != (p.AccountID == r.SandboxID) })
+	from := min(in.Offset(), len(keys))
+	return page.Map(*in, len(keys), keys[from:min(from+in.Limit(), len(keys))], wireKey), nil
 }
 
 func (s *Service) me(ctx context.Context, q db.Querier, p auth.Principal) (*meWire, error) {
@@ -125,9 +152,8 @@ func (s *Service) me(ctx context.Context, q db.Querier, p auth.Principal) (*meWi
 		if err != nil {
 			return nil, err
 		}
-		w.Key = &keyWire{
-			ID: k.ID, Name: k.Name, Hint: k.Hint, ReadOnly: k.ReadOnly, Addresses: k.Addresses, LastUsedAt: k.LastUsedAt, CreatedAt: k.CreatedAt,
-		}
+		shown := wireKey(k)
+		w.Key = &shown
 	}
 	if t := chosen.lowBalanceThreshold; t != nil {
 		shown := money.Wire(ctx, *t)

@@ -2,6 +2,7 @@ package reseller
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
 	"net/http"
 	"time"
@@ -13,14 +14,14 @@ import (
 	"stead.dev/stead/internal/platform/page"
 )
 
-// callsKept is how long calls of keys are kept.
+// callsKept is how long calls are kept.
 const callsKept = 400 * 24 * time.Hour
 
 // Began implements api.Trail.
 func (s *Service) Began(ctx context.Context, c api.Call) (id int64, err error) {
 	err = s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
 		return tx.QueryRow(ctx, `INSERT INTO reseller_calls (account_id, key_id, operation, method, path, request_id, address, created_at)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8) RETURNING id`, c.Principal.AccountID, c.Principal.KeyID, c.Operation, c.Method, c.Path,
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8) RETURNING id`, c.Principal.AccountID, sql.NullInt64{Int64: c.Principal.KeyID, Valid: c.Principal.KeyID != 0}, c.Operation, c.Method, c.Path,
 			c.RequestID, c.From.String(), tx.Now).Scan(&id)
 	})
 	return id, err
@@ -45,11 +46,11 @@ type auditIn struct {
 	To    string `query:"to" format:"date-time" doc:"Only what was done before this time"`
 }
 
-// callWire is a recorded call of a key.
+// callWire is a recorded call.
 type callWire struct {
 	ID        int64     `json:"id"`
-	KeyID     int64     `json:"key_id"`
-	KeyName   string    `json:"key_name"`
+	KeyID     *int64    `json:"key_id" doc:"Null when it was done in the panel, by the reseller"`
+	KeyName   string    `json:"key_name" doc:"Empty when it was done in the panel"`
 	Operation string    `json:"operation" doc:"The operationId of the OpenAPI document"`
 	Method    string    `json:"method"`
 	Path      string    `json:"path"`
@@ -60,14 +61,15 @@ type callWire struct {
 	CreatedAt time.Time `json:"created_at"`
 }
 
-// trailOperations list the recorded calls of keys (specification, section "Reseller").
+// trailOperations list the recorded calls (specification, section "Reseller").
 func (s *Service) trailOperations() []api.Route {
 	return []api.Route{
 		api.Operation[auditIn, page.List[callWire]]{
 			ID: "reseller.audit_log", Method: http.MethodGet, Path: "/api/v1/reseller/audit-log", Section: api.Reseller, Auth: api.Key,
-			Summary:     "List what each of your keys did, the newest first",
-			Description: "Requests that change something, also those that were refused for what they asked; kept for 400 days.",
-			Handle:      s.auditOperation,
+			Summary: "List what each of your keys did, and you in the panel, the newest first",
+			Description: "Requests that change something, also those that were refused for what they asked; kept for 400 days. `key_id` is null " +
+				"where you did it in the panel.",
+			Handle: s.auditOperation,
 		},
 	}
 }
@@ -117,7 +119,7 @@ func (f callFilter) where() (string, []any) {
 
 var callRows = db.Map(func(c *callWire) db.Fields {
 	return db.Fields{
-		"c.id": &c.ID, "c.key_id": &c.KeyID, "k.name": &c.KeyName, "c.operation": &c.Operation, "c.method": &c.Method, "c.path": &c.Path,
+		"c.id": &c.ID, "c.key_id": &c.KeyID, "COALESCE(k.name, '')": &c.KeyName, "c.operation": &c.Operation, "c.method": &c.Method, "c.path": &c.Path,
 		"c.status": &c.Status, "c.error_key": &c.ErrorKey, "c.address": &c.Address, "c.request_id": &c.RequestID, "c.created_at": &c.CreatedAt,
 	}
 })
@@ -128,7 +130,7 @@ func listCalls(ctx context.Context, q db.Querier, f callFilter, p page.Params) (
 		return nil, 0, err
 	}
 	n := len(args)
-	query := fmt.Sprintf(`SELECT %s FROM reseller_calls c JOIN reseller_keys k ON k.id = c.key_id WHERE %s ORDER BY c.id DESC LIMIT $%d OFFSET $%d`,
+	query := fmt.Sprintf(`SELECT %s FROM reseller_calls c LEFT JOIN reseller_keys k ON k.id = c.key_id WHERE %s ORDER BY c.id DESC LIMIT $%d OFFSET $%d`,
 		callRows.Columns(), where, n+1, n+2)
 	rows, err = db.Collect(ctx, q, callRows.Scan, query, append(args, p.Limit(), p.Offset())...)
 	return rows, total, err

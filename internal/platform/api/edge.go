@@ -44,7 +44,7 @@ type Config struct {
 	Verifier Verifier
 	// Keys is needed where operations are mounted that are called with a key.
 	Keys KeyVerifier
-	// Trail may be nil: requests made with keys are then not recorded.
+	// Trail may be nil: requests of resellers are then not recorded.
 	Trail    Trail
 	Switches Switches
 	Limiter  throttle.Limiter

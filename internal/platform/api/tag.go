@@ -37,7 +37,7 @@ type subject struct {
 
 // subjects are the tags of the operations of resellers, of which there are too many for one.
 var subjects = []subject{
-	{"terms and keys", "Your terms, limits, billing identity, and what each key did.", []string{"me", "account", "audit_log"}},
+	{"terms and keys", "Your terms, limits, billing identity, keys, and what each did.", []string{"me", "account", "keys", "audit_log"}},
 	{"catalogue and quotes", "What you can sell, at your prices and at the catalogue's, and the exact price of a basket.", []string{"catalog", "locations", "quotes"}},
 	{"services", "Services of your clients: order, renew, change, suspend, end and restore them.", []string{"services", "renewals", "addons"}},
 	{"hosting", "What a service consists of: domains, certificates, databases, mailboxes and backups.", []string{"hosting", "certificates", "databases", "mail", "backups"}},

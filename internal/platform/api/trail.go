@@ -9,7 +9,7 @@ import (
 	"stead.dev/stead/internal/platform/auth"
 )
 
-// Call describes a write request made with a key.
+// Call describes a write request of a reseller, made with a key or in the panel.
 type Call struct {
 	Principal auth.Principal
 	// Operation is its id, Method and Path are those of the request: no query, no body.
@@ -18,7 +18,7 @@ type Call struct {
 	From                    netip.Addr
 }
 
-// Trail records the calls made with keys.
+// Trail records the calls of resellers.
 type Trail interface {
 	// Began records a call before it is executed. When that fails, the call is refused.
 	Began(ctx context.Context, c Call) (id int64, err error)
@@ -35,13 +35,13 @@ func trailPath(r *http.Request) string {
 	return p[:min(len(p), 256)]
 }
 
-// recordCall records a write call made with a key. The caller writes the answer to the returned writer, and calls ended
+// recordCall records a write call of a reseller. The caller writes the answer to the returned writer, and calls ended
 // afterwards.
 //
 // A call without an end in the trail was interrupted: it may be done or not. That also holds when its end could not be
 // recorded.
 func (e *Edge) recordCall(w http.ResponseWriter, r *http.Request, d *declared, p auth.Principal) (http.ResponseWriter, func(), error) {
-	if e.Trail == nil || !d.Write || p.KeyID == 0 {
+	if e.Trail == nil || !d.Write || d.Auth != Key {
 		return w, func() {}, nil
 	}
 	id, err := e.Trail.Began(r.Context(), Call{

@@ -36,11 +36,11 @@ CREATE TABLE reseller_keys (
 );
 CREATE INDEX reseller_keys_account ON reseller_keys (account_id, id);
 
--- What was done with keys: requests that change something, noted before they are carried out.
+-- What resellers did, with keys or in the panel: requests that change something, noted before they are carried out.
 CREATE TABLE reseller_calls (
     id         {{id}},
     account_id BIGINT NOT NULL, -- the reseller's account, or its sandbox
-    key_id     BIGINT NOT NULL, -- the key
+    key_id     BIGINT,          -- the key; NULL when the reseller did it in the panel
     operation  TEXT   NOT NULL, -- the operation's id in the OpenAPI document
     method     TEXT   NOT NULL, -- HTTP method
     path       TEXT   NOT NULL, -- path of the request

@@ -50,7 +50,9 @@ export function Insights({ service }: { service: number }) {
                   <Card key={insight.id} withBorder component="article">
                     <Stack gap="xs">
                       <Group justify="space-between" align="flex-start">
-                        <Title order={3} size="h5">{insight.title}</Title>
+                        <Title order={3} size="h5">
+                          {insight.title}
+                        </Title>
                         <Severity severity={insight.severity} />
                       </Group>
                       <Text size="sm">

@@ -181,7 +181,9 @@ function FindingCard({ finding, service }: { finding: Finding; service: number }
     <Card withBorder component="article">
       <Stack gap="xs">
         <Group justify="space-between" align="flex-start">
-          <Title order={3} size="h5">{finding.title}</Title>
+          <Title order={3} size="h5">
+            {finding.title}
+          </Title>
           <Severity severity={finding.severity} />
         </Group>
         <Text size="sm">{finding.detail}</Text>
