@@ -1312,8 +1312,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List what each of your keys did, the newest first
-         * @description Requests that change something, also those that were refused for what they asked; kept for 400 days.
+         * List what each of your keys did, and you in the panel, the newest first
+         * @description Requests that change something, also those that were refused for what they asked; kept for 400 days. `key_id` is null where you did it in the panel.
          */
         get: operations["reseller.audit_log"];
         put?: never;
@@ -1868,6 +1868,26 @@ export interface paths {
          * @description JSON, or PDF by `Accept: application/pdf` or `format=pdf`; its words are in the reader's language.
          */
         get: operations["reseller.invoices.get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/reseller/keys": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List your keys that are not revoked, the newest first
+         * @description Of the world that is asked: a sandbox key sees those of the sandbox, a live key the live ones. Keys are made and revoked on the page of the account, by who has signed in.
+         */
+        get: operations["reseller.keys.list"];
         put?: never;
         post?: never;
         delete?: never;
@@ -10344,8 +10364,12 @@ export interface components {
             error_key: string | null;
             /** Format: int64 */
             id: number;
-            /** Format: int64 */
-            key_id: number;
+            /**
+             * Format: int64
+             * @description Null when it was done in the panel, by the reseller
+             */
+            key_id: number | null;
+            /** @description Empty when it was done in the panel */
             key_name: string;
             method: string;
             /** @description The operationId of the OpenAPI document */
@@ -10474,6 +10498,10 @@ export interface components {
             last_used_at: string | null;
             name: string;
             read_only: boolean;
+        };
+        ResellerKeyList: {
+            data: components["schemas"]["ResellerKey"][];
+            meta: components["schemas"]["Meta"];
         };
         ResellerLimits: {
             /**
@@ -29006,6 +29034,124 @@ export interface operations {
             };
             /** @description Conflict: `invoice_not_numbered` */
             409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unprocessable Entity: `validation_failed` */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too Many Requests: `rate_limited` */
+            429: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Service Unavailable: `unavailable` */
+            503: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    "reseller.keys.list": {
+        parameters: {
+            query?: {
+                /** @description Page, counted from 1. */
+                page?: number;
+                /** @description Items a page; values above 50 are taken as 50. */
+                per_page?: number;
+            };
+            header?: {
+                /** @description The `ETag` of an earlier answer: 304 without a body when it still holds. */
+                "If-None-Match"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "addresses": [
+                     *             "203.0.113.7"
+                     *           ],
+                     *           "created_at": "2026-11-21T10:00:00Z",
+                     *           "hint": "…9f3c",
+                     *           "id": 1,
+                     *           "last_used_at": "2026-11-21T10:00:00Z",
+                     *           "name": "Shop of Anna",
+                     *           "read_only": false
+                     *         }
+                     *       ],
+                     *       "meta": {
+                     *         "last_page": 1,
+                     *         "page": 1,
+                     *         "per_page": 20,
+                     *         "total": 1
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ResellerKeyList"];
+                };
+            };
+            /** @description Nothing has changed since the answer whose `ETag` was sent as `If-None-Match`. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Unauthorized: `api_key_invalid`, `api_key_revoked`, `unauthenticated` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Forbidden: `account_suspended`, `ip_not_allowed` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Not Found: `section_disabled` */
+            404: {
                 headers: {
                     [name: string]: unknown;
                 };
