@@ -171,7 +171,7 @@ func (w *world) path(op api.Info) string {
 		path = strings.ReplaceAll(path, name, strconv.FormatInt(id, 10))
 	}
 	// What a test need not own: any id does.
-	for _, name := range []string{"{session}"} {
+	for _, name := range []string{"{session}", "{passkey}"} {
 		path = strings.ReplaceAll(path, name, "1")
 	}
 	path = strings.ReplaceAll(path, "/templates/{id}", "/templates/1") // a site template

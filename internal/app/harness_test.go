@@ -190,7 +190,11 @@ func (a *App) do(t testing.TB, r request) answer {
 	path, query, _ := strings.Cut(r.path, "?")
 	req.URL.Opaque = strings.TrimPrefix(a.local(), "http:") + path
 	req.URL.RawQuery = query
-	if r.token != "" {
+	if strings.HasPrefix(r.token, "st_se_") { // a browser's session: what the panel sends
+		req.URL.Opaque = strings.TrimPrefix(a.local(), "http:") + "/panel" + path
+		req.Header.Set("Cookie", "stead_session="+r.token)
+		req.Header.Set("X-Stead-Panel", "1")
+	} else if r.token != "" {
 		req.Header.Set("Authorization", "Bearer "+r.token)
 	}
 	if r.body != "" {
@@ -325,11 +329,13 @@ func (a *App) customer(t testing.TB, c client, balance money.USDCents) customer 
 	return customer{id: id, token: a.token(t, id, c, thirdParty()...)}
 }
 
+const customersPassword = "correct horse battery"
+
 // account makes an account.
 func (a *App) account(t testing.TB) int64 {
 	t.Helper()
 	p, err := a.accounts.Create(t.Context(), account.NewAccount{
-		Email: unique("customer") + "@example.com", Name: "A Customer", Verified: true,
+		Email: unique("customer") + "@example.com", Name: "A Customer", Password: customersPassword, Verified: true,
 	})
 	if err != nil {
 		t.Fatal(err)

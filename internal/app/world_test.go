@@ -13,6 +13,7 @@ import (
 	"math/big"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"regexp"
 	"strings"
 	"testing"
@@ -23,6 +24,7 @@ import (
 
 	"stead.dev/stead/internal/agent/insights"
 	"stead.dev/stead/internal/front/reseller"
+	"stead.dev/stead/internal/identity/account"
 	"stead.dev/stead/internal/platform/api"
 	"stead.dev/stead/internal/platform/config"
 	"stead.dev/stead/internal/platform/db"
@@ -46,6 +48,7 @@ type world struct {
 	sandbox                                               string // token of the owner by a sandbox application
 	ownersPanel                                           string // token of the owner by Stead's own application
 	strangersPanel                                        string
+	ownersSession, strangersSession                       string // tokens of browsers in which they are signed in
 	plan                                                  int64
 	otherPlan                                             int64  // another one of the same product
 	ownersKey, ownersTestKey, ownersReadKey, strangersKey string // of the reseller API
@@ -88,6 +91,7 @@ func newWorld(t *testing.T, a *App) *world {
 	w.sandbox = a.token(t, w.owner.id, a.application(t, true), thirdParty()...)
 	w.ownersPanel = a.token(t, w.owner.id, w.panel, thirdParty()...)
 	w.strangersPanel = a.token(t, w.stranger.id, w.panel, thirdParty()...)
+	w.ownersSession, w.strangersSession = w.aSession(w.owner), w.aSession(w.stranger)
 	w.ownersKey, w.ownersTestKey, w.ownersReadKey = w.aKey(w.owner, reseller.NewKey{}), w.aKey(w.owner, reseller.NewKey{Sandbox: true}), w.aKey(w.owner, reseller.NewKey{ReadOnly: true})
 	w.strangersKey = w.aKey(w.stranger, reseller.NewKey{})
 	w.webhook, w.event = w.aWebhook()
@@ -573,6 +577,20 @@ func (w *world) aWebhook() (id int64, event string) {
 	return id, sent.EventID
 }
 
+// aSession is the token of a browser in which the customer is signed in.
+func (w *world) aSession(c customer) string {
+	w.t.Helper()
+	p, err := w.accounts.Profile(w.t.Context(), w.db, c.id)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	out, err := w.accounts.SignIn(w.t.Context(), p.Email, customersPassword, account.Client{Address: netip.MustParseAddr("203.0.113.7"), UserAgent: "Firefox"})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return out.Token
+}
+
 // tokenFor is a token of the customer that may call the operation.
 func (w *world) tokenFor(op api.Info, c customer) string {
 	switch {
@@ -580,6 +598,10 @@ func (w *world) tokenFor(op api.Info, c customer) string {
 		return w.ownersKey
 	case op.Auth == api.Key:
 		return w.strangersKey
+	case op.Session && c.id == w.owner.id:
+		return w.ownersSession
+	case op.Session:
+		return w.strangersSession
 	case !op.FirstParty:
 		return c.token
 	case c.id == w.owner.id:

@@ -390,12 +390,16 @@ func (d *declared) allows(p auth.Principal) error {
 		return fault.Forbidden.New()
 	case (d.OwnerOnly || d.Money) && p.ActingID != 0:
 		return fault.OwnerRequired.New()
+	case d.Session && p.SessionID == 0:
+		return fault.Forbidden.New()
 	case len(d.Scopes) > 0 && !p.HasAny(d.Scopes):
 		return fault.InsufficientScope.With(fault.Fields{"scope": d.Scopes[0]})
 	case d.Write && d.Auth != Open && p.Sandbox:
 		return fault.SandboxReadOnly.New()
 	case d.Write && p.ReadOnly:
 		return fault.ReadOnlyKey.New()
+	case d.Recent && !p.Recent:
+		return fault.ReauthenticationRequired.New()
 	}
 	return nil
 }

@@ -428,6 +428,9 @@ func (e *Edge) refusals(op *huma.Operation, d *declared) {
 	if d.FirstParty {
 		defs = append(defs, fault.Forbidden)
 	}
+	if d.Recent {
+		defs = append(defs, fault.ReauthenticationRequired)
+	}
 	if len(d.Staff) > 0 {
 		defs = append(defs, fault.AdminRequired, fault.RoleRequired, fault.SecondFactorRequired)
 	}

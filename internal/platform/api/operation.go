@@ -109,6 +109,11 @@ type Operation[In, Out any] struct {
 	OwnerOnly bool
 	// FirstParty operations are for Stead's own applications only.
 	FirstParty bool
+	// Session operations are for a browser in which the account's owner is signed in. No token may call them, also none of
+	// Stead's own applications.
+	Session bool
+	// Recent operations are Session operations for which the owner must have proved who they are a short time ago.
+	Recent bool
 	// Throttle names another policy than the surface's own.
 	Throttle string
 	// ThrottleKey distinguishes the callers behind one address, where Auth is Own.
@@ -182,6 +187,7 @@ type Info struct {
 	Staff            []auth.Role
 	OwnerOnly        bool
 	FirstParty       bool
+	Session, Recent  bool
 	// Money operations accept an Idempotency-Key.
 	Money  bool
 	Stream bool
@@ -216,10 +222,12 @@ type declared struct {
 
 // declare checks the declaration; a mistake in one stops the program at start.
 func (o Operation[In, Out]) declare() (*declared, error) {
+	o.Session = o.Session || o.Recent
+	o.FirstParty, o.OwnerOnly = o.FirstParty || o.Session, o.OwnerOnly || o.Session
 	d := &declared{
 		Info: Info{
 			ID: o.ID, Method: o.Method, Path: o.Path, Section: o.Section, Auth: o.Auth, Scopes: o.Scopes, Staff: o.Staff, OwnerOnly: o.OwnerOnly,
-			FirstParty: o.FirstParty, Money: o.Commit != nil, Stream: o.Stream != nil,
+			FirstParty: o.FirstParty, Session: o.Session, Recent: o.Recent, Money: o.Commit != nil, Stream: o.Stream != nil,
 			Write: o.Method != http.MethodGet && !o.Reads, Status: o.Status, Example: o.Example,
 		},
 		throttle: o.Throttle, resource: o.Resource, survives: o.Survives, summary: o.Summary, description: o.Description, maxBody: o.MaxBody,
@@ -265,6 +273,7 @@ func (o Operation[In, Out]) declare() (*declared, error) {
 	wrong(o.Auth == Token && len(o.Scopes) == 0, "a protected operation needs a scope")
 	wrong(o.Auth != Token && len(o.Scopes) > 0, "scopes need Auth: Token")
 	wrong((o.Auth == Own) != (o.ThrottleKey != nil), "who authenticates its callers, and only that, tells them apart")
+	wrong(o.Session && o.Auth != Token, "a browser is signed in to an account")
 	wrong(o.Auth == Own && o.Stream == nil, "an operation that authenticates its callers is a stream")
 	wrong(o.Auth == Open && d.Write, "an open operation cannot write")
 	wrong(o.Auth != Open && o.Survives, "only open operations survive the database")

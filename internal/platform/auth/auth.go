@@ -68,6 +68,10 @@ type Principal struct {
 	TwoFactor bool
 	// ActingID is the member of staff who is signed in as the account; 0 when its owner is.
 	ActingID int64
+	// SessionID is the session of the browser that calls; 0 for tokens and keys.
+	SessionID int64
+	// Recent says that the account's owner has proved who they are in that session a short time ago.
+	Recent bool
 	// OnlyService, when not 0, is the one service whose management the caller may call, such as a reseller's client.
 	OnlyService int64
 	// Locale and Currency are the account's display preferences.

@@ -20,7 +20,10 @@ var (
 	// SecondFactorRequired refuses staff whose account can be signed in to without one.
 	SecondFactorRequired = Define(KindForbidden, "second_factor_required")
 	// OwnerRequired refuses members of staff who are signed in as a customer.
-	OwnerRequired     = Define(KindForbidden, "account_owner_required")
+	OwnerRequired = Define(KindForbidden, "account_owner_required")
+	// ReauthenticationRequired asks to confirm the password and repeat the request.
+	ReauthenticationRequired = Define(KindForbidden, "reauthentication_required")
+
 	AccountSuspended  = Define(KindForbidden, "account_suspended")
 	AddressNotAllowed = Define(KindForbidden, "ip_not_allowed")
 	ReadOnlyKey       = Define(KindForbidden, "read_only_key")
