@@ -1,14 +1,18 @@
 package app
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/base64"
 	"net/http"
 	"net/netip"
 	"net/url"
+	"regexp"
+	"strings"
 	"testing"
 
 	"stead.dev/stead/internal/identity/account"
+	"stead.dev/stead/internal/platform/db"
 )
 
 // panelToken is what one of Stead's own applications gets in a browser's session; nobody is asked for it.
@@ -74,5 +78,53 @@ func TestStealingASessionGivesNoTokensThatOutliveIt(t *testing.T) {
 				t.Errorf("one's own: %s", got)
 			}
 		})
+	}
+}
+
+// TestCredentialsChangeAfterARecentProofAlone: a browser that was left open changes nothing of how somebody gets into the
+// account, and no token does, also none of Stead's own applications.
+func TestCredentialsChangeAfterARecentProofAlone(t *testing.T) {
+	a := start(t, nil)
+	cookie, id := a.signedIn(t)
+	own := a.token(t, id, a.firstParty(t), thirdParty()...)
+	enrol := func() answer { return a.panel(t, cookie, http.MethodPost, "/panel/api/v1/me/two-factor/enrol", "") }
+	if r := enrol(); r.status != http.StatusOK {
+		t.Fatalf("after signing in: %s", r)
+	}
+	err := a.db.InTx(t.Context(), func(ctx context.Context, tx *db.Tx) error {
+		_, err := tx.Exec(ctx, `UPDATE account_sessions SET authenticated_at = 0 WHERE account_id = $1`, id)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r := enrol(); r.status != http.StatusForbidden || r.key() != "reauthentication_required" {
+		t.Errorf("long after: %s", r)
+	}
+	for what, body := range map[string]string{"a wrong password": `{"password": "staple"}`, "none": `{}`} {
+		if r := a.panel(t, cookie, http.MethodPost, "/panel/confirm", body); r.status != http.StatusUnprocessableEntity || !strings.Contains(string(r.body), `"password":[`) {
+			t.Errorf("%s: %s", what, r)
+		}
+	}
+	foreign := a.do(t, request{method: http.MethodPost, path: "/panel/confirm", body: `{"password": "correct horse battery"}`, header: map[string]string{
+		"Cookie": cookie, "Sec-Fetch-Site": "cross-site",
+	}})
+	if foreign.status != http.StatusForbidden {
+		t.Errorf("from another site: %s", foreign)
+	}
+	r := a.panel(t, cookie, http.MethodPost, "/panel/confirm", `{"password": "correct horse battery"}`)
+	fresh := regexp.MustCompile(`stead_session=[^;]+`).FindString(r.header.Get("Set-Cookie"))
+	if r.status != http.StatusOK || fresh == "" || fresh == cookie {
+		t.Fatalf("%s, cookie %q", r, fresh)
+	}
+	if r := enrol(); r.status != http.StatusUnauthorized {
+		t.Errorf("with the token of before: %s", r)
+	}
+	cookie = fresh
+	if r := enrol(); r.status != http.StatusOK {
+		t.Errorf("after the proof: %s", r)
+	}
+	if r := a.do(t, request{method: http.MethodPatch, path: "/api/v1/me", token: own, body: `{"name": "Eve"}`}); r.status != http.StatusForbidden {
+		t.Errorf("a token changes the name: %s", r)
 	}
 }

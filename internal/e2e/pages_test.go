@@ -32,7 +32,14 @@ func (v *visitor) register(email string) {
 	v.open("/register")
 	v.fill("name", "Anna Karimova", "email", email, "password", visitorPassword)
 	v.send("/register")
-	v.at("/account")
+	v.atHome()
+}
+
+// atHome is where a visitor comes who has signed in; from there it goes to the account's page.
+func (v *visitor) atHome() {
+	v.t.Helper()
+	v.at("/panel/")
+	v.open("/account")
 }
 
 func TestThePagesInARealBrowser(t *testing.T) {
@@ -55,7 +62,7 @@ func aCustomerComesAndGoes(v *visitor, email string) {
 	v.click(`header a[href="/register"]`)
 	v.fill("name", "Anna Karimova", "email", email, "password", visitorPassword)
 	v.send("/register")
-	v.at("/account")
+	v.atHome()
 	v.shows("Anna Karimova", email, english("webui.flash.registered"))
 	v.send("/logout")
 	v.at("/")
@@ -74,7 +81,7 @@ func aCustomerComesAndGoes(v *visitor, email string) {
 	}
 	v.fill("password", visitorPassword)
 	v.send("/login")
-	v.at("/account")
+	v.atHome()
 
 	for _, lang := range []string{i18n.Uzbek, i18n.Russian, i18n.English} {
 		v.open("/account/profile")
@@ -128,16 +135,16 @@ func aSecondFactorGuardsTheAccount(t *testing.T, p *process) {
 		return v.send("/login/code")
 	}
 	enter(code(30 * time.Second))
-	v.at("/account")
+	v.atHome()
 	enter(recovery[3])
-	v.at("/account")
+	v.atHome()
 	if status := enter(recovery[3]); status != http.StatusUnprocessableEntity {
 		t.Errorf("a used recovery code: status %d", status)
 	}
 	v.at("/login/code")
 	v.fill("code", recovery[4])
 	v.send("/login/code")
-	v.at("/account")
+	v.atHome()
 }
 
 // withAuthenticator gives the browser a device with a fingerprint sensor that always succeeds.

@@ -60,6 +60,8 @@ func (c *Client) assemble() {
 	c.Access.SSHKeys.caller = c.caller
 	c.Account.caller = c.caller
 	c.Account.Devices.caller = c.caller
+	c.Account.Passkeys.caller = c.caller
+	c.Account.TwoFactor.caller = c.caller
 	c.Addons.caller = c.caller
 	c.AI.caller = c.caller
 	c.AlertChannels.caller = c.caller
@@ -281,7 +283,9 @@ func (a *AccessSSHKeysAPI) All(ctx context.Context, service int64, query AccessS
 type AccountAPI struct {
 	caller *caller
 
-	Devices AccountDevicesAPI
+	Devices   AccountDevicesAPI
+	Passkeys  AccountPasskeysAPI
+	TwoFactor AccountTwoFactorAPI
 }
 
 // Billing: whom your invoices are for, and how you are taxed.
@@ -296,6 +300,35 @@ func (a *AccountAPI) Billing(ctx context.Context, options ...CallOption) (*Invoi
 		return nil, err
 	}
 	return answer, nil
+}
+
+// ChangeEmail: mail a link that confirms an address.
+//
+// The account gets the address when the link is followed, within an hour; until then nothing changes. With your
+// own address it confirms that. The former address is told of the change.
+//
+// POST /api/v1/me/email
+func (a *AccountAPI) ChangeEmail(ctx context.Context, body AccountChangeEmailBody, options ...CallOption) error {
+	return a.caller.call(ctx, request{method: http.MethodPost, path: "/api/v1/me/email", body: jsonBody(body), options: options}, nil)
+}
+
+// ChangePassword: change the password.
+//
+// All other browsers are signed out, and the owner is told by mail.
+//
+// PUT /api/v1/me/password
+func (a *AccountAPI) ChangePassword(ctx context.Context, body AccountChangePasswordBody, options ...CallOption) error {
+	return a.caller.call(ctx, request{method: http.MethodPut, path: "/api/v1/me/password", body: jsonBody(body), options: options}, nil)
+}
+
+// EndOtherSessions: sign all other browsers out.
+//
+// Every browser but the one that asks is signed out, and tokens of Stead's own applications that were authorized
+// in them end within a second.
+//
+// DELETE /api/v1/me/sessions
+func (a *AccountAPI) EndOtherSessions(ctx context.Context, options ...CallOption) error {
+	return a.caller.call(ctx, request{method: http.MethodDelete, path: "/api/v1/me/sessions", options: options}, nil)
 }
 
 // EndSession: sign a browser out.
@@ -317,6 +350,19 @@ func (a *AccountAPI) EndSession(ctx context.Context, session int64, options ...C
 func (a *AccountAPI) Get(ctx context.Context, options ...CallOption) (*AccountMe, error) {
 	answer := new(AccountMe)
 	if err := a.caller.call(ctx, request{method: http.MethodGet, path: "/api/v1/me", options: options}, answer); err != nil {
+		return nil, err
+	}
+	return answer, nil
+}
+
+// Security: the ways into the account.
+//
+// Whether two-factor sign-in is on, how many recovery codes are left, and the passkeys.
+//
+// GET /api/v1/me/security
+func (a *AccountAPI) Security(ctx context.Context, options ...CallOption) (*AccountSecurity, error) {
+	answer := new(AccountSecurity)
+	if err := a.caller.call(ctx, request{method: http.MethodGet, path: "/api/v1/me/security", options: options}, answer); err != nil {
 		return nil, err
 	}
 	return answer, nil
@@ -540,6 +586,96 @@ func (a *AccountDevicesAPI) Remove(ctx context.Context, body DevicesRemoveBody, 
 // DELETE /api/v1/me/devices/{device}
 func (a *AccountDevicesAPI) RemoveByID(ctx context.Context, device int64, options ...CallOption) error {
 	return a.caller.call(ctx, request{method: http.MethodDelete, path: "/api/v1/me/devices/" + number(device), options: options}, nil)
+}
+
+// AccountPasskeysAPI has the operations account.passkeys.*.
+type AccountPasskeysAPI struct {
+	caller *caller
+}
+
+// Begin: ask for the options with which a browser makes a passkey.
+//
+// Passkeys work at `passkey_origin` of `account.security` only.
+//
+// POST /api/v1/me/passkeys/begin
+func (a *AccountPasskeysAPI) Begin(ctx context.Context, options ...CallOption) (*AccountChallenge, error) {
+	answer := new(AccountChallenge)
+	if err := a.caller.call(ctx, request{method: http.MethodPost, path: "/api/v1/me/passkeys/begin", options: options}, answer); err != nil {
+		return nil, err
+	}
+	return answer, nil
+}
+
+// Create: add the passkey that a browser has made.
+//
+// It signs in without a password from now on. Each ceremony is answered once.
+//
+// POST /api/v1/me/passkeys
+func (a *AccountPasskeysAPI) Create(ctx context.Context, body AccountNewPasskeyBody, options ...CallOption) error {
+	return a.caller.call(ctx, request{method: http.MethodPost, path: "/api/v1/me/passkeys", body: jsonBody(body), options: options}, nil)
+}
+
+// Delete: remove a passkey.
+//
+// It no longer signs in. Browsers that are signed in stay so.
+//
+// DELETE /api/v1/me/passkeys/{passkey}
+func (a *AccountPasskeysAPI) Delete(ctx context.Context, passkey int64, options ...CallOption) error {
+	return a.caller.call(ctx, request{method: http.MethodDelete, path: "/api/v1/me/passkeys/" + number(passkey), options: options}, nil)
+}
+
+// AccountTwoFactorAPI has the operations account.two_factor.*.
+type AccountTwoFactorAPI struct {
+	caller *caller
+}
+
+// Disable: switch two-factor sign-in off.
+//
+// The recovery codes end with it.
+//
+// DELETE /api/v1/me/two-factor
+func (a *AccountTwoFactorAPI) Disable(ctx context.Context, options ...CallOption) error {
+	return a.caller.call(ctx, request{method: http.MethodDelete, path: "/api/v1/me/two-factor", options: options}, nil)
+}
+
+// Enable: switch two-factor sign-in on.
+//
+// All other browsers are signed out. The answer has ten recovery codes.
+//
+// POST /api/v1/me/two-factor
+func (a *AccountTwoFactorAPI) Enable(ctx context.Context, body AccountCodeBody, options ...CallOption) (*AccountCodes, error) {
+	answer := new(AccountCodes)
+	if err := a.caller.call(ctx, request{method: http.MethodPost, path: "/api/v1/me/two-factor", body: jsonBody(body), options: options}, answer); err != nil {
+		return nil, err
+	}
+	return answer, nil
+}
+
+// Enrol: begin to set up two-factor sign-in.
+//
+// Nothing changes until `account.two_factor.enable` gets a code of the authenticator app. Until then each call
+// returns the same key.
+//
+// POST /api/v1/me/two-factor/enrol
+func (a *AccountTwoFactorAPI) Enrol(ctx context.Context, options ...CallOption) (*AccountEnrolment, error) {
+	answer := new(AccountEnrolment)
+	if err := a.caller.call(ctx, request{method: http.MethodPost, path: "/api/v1/me/two-factor/enrol", options: options}, answer); err != nil {
+		return nil, err
+	}
+	return answer, nil
+}
+
+// RenewCodes: make new recovery codes.
+//
+// All earlier ones stop working.
+//
+// POST /api/v1/me/two-factor/recovery-codes
+func (a *AccountTwoFactorAPI) RenewCodes(ctx context.Context, options ...CallOption) (*AccountCodes, error) {
+	answer := new(AccountCodes)
+	if err := a.caller.call(ctx, request{method: http.MethodPost, path: "/api/v1/me/two-factor/recovery-codes", options: options}, answer); err != nil {
+		return nil, err
+	}
+	return answer, nil
 }
 
 // AddonsAPI has the operations addons.*.

@@ -276,16 +276,64 @@ type AccessShellBody struct {
 	Enabled bool `json:"enabled"`
 }
 
+// AccountChallenge is an object of the API.
+type AccountChallenge struct {
+	// For account.passkeys.create, within ten minutes
+	Ceremony string `json:"ceremony"`
+	// Its member publicKey is for navigator.credentials.create.
+	Options any `json:"options,omitzero"`
+}
+
+// AccountChangeEmailBody is an object of the API.
+type AccountChangeEmailBody struct {
+	// Where the link is mailed
+	Email string `json:"email"`
+}
+
+// AccountChangePasswordBody is an object of the API.
+type AccountChangePasswordBody struct {
+	// The present password
+	Current string `json:"current"`
+	// True also ends the tokens of all applications.
+	EndApplications *bool `json:"end_applications,omitzero"`
+	// The new one, of at least 10 characters
+	Password string `json:"password"`
+}
+
+// AccountCodeBody is an object of the API.
+type AccountCodeBody struct {
+	// A code of the authenticator app
+	Code string `json:"code"`
+}
+
+// AccountCodes is an object of the API.
+type AccountCodes struct {
+	// Shown only in this answer; each signs in once in place of a code.
+	RecoveryCodes []string `json:"recovery_codes,omitzero"`
+}
+
+// AccountEnrolment is an object of the API.
+type AccountEnrolment struct {
+	// To type into an authenticator app
+	Key string `json:"key"`
+	// The same as an otpauth address, to be shown as a QR code
+	URL string `json:"url"`
+}
+
 // AccountEvent is an object of the API.
 type AccountEvent struct {
 	// Of the browser; empty when an operator did it
 	Address string `json:"address"`
+	// Name of the browser; empty when it does not tell
+	Browser string `json:"browser"`
 	// The first time
 	CreatedAt time.Time `json:"created_at"`
 	ID        int64     `json:"id"`
 	// What happened, such as signed_in, sign_in_failed, password_changed, two_factor_on
 	Kind   string    `json:"kind"`
 	LastAt time.Time `json:"last_at"`
+	// Name of the device or its system; empty when the browser does not tell
+	System string `json:"system"`
 	// How often: equal failures within an hour are one entry
 	Times     int64  `json:"times"`
 	UserAgent string `json:"user_agent"`
@@ -320,17 +368,51 @@ const (
 	AccountMeLocaleEn = "en"
 )
 
+// AccountNewPasskeyBody is an object of the API.
+type AccountNewPasskeyBody struct {
+	Ceremony string `json:"ceremony"`
+	// What navigator.credentials.create returned, by toJSON
+	Credential map[string]any `json:"credential,omitzero"`
+	// The browser's name when left out
+	Name *string `json:"name,omitzero"`
+}
+
+// AccountPasskey is an object of the API.
+type AccountPasskey struct {
+	CreatedAt time.Time `json:"created_at"`
+	ID        int64     `json:"id"`
+	// Null before its first sign-in
+	LastUsedAt *time.Time `json:"last_used_at"`
+	Name       string     `json:"name"`
+}
+
+// AccountSecurity is an object of the API.
+type AccountSecurity struct {
+	// The origin at which passkeys work; null when this server has no name
+	PasskeyOrigin     *string          `json:"passkey_origin"`
+	Passkeys          []AccountPasskey `json:"passkeys,omitzero"`
+	RecoveryCodesLeft int64            `json:"recovery_codes_left"`
+	// Whether a sign-in by password needs a code too
+	TwoFactor bool `json:"two_factor"`
+}
+
 // AccountSession is an object of the API.
 type AccountSession struct {
-	Address    string    `json:"address"`
-	CreatedAt  time.Time `json:"created_at"`
+	Address string `json:"address"`
+	// Name of the browser; empty when it does not tell
+	Browser   string    `json:"browser"`
+	CreatedAt time.Time `json:"created_at"`
+	// Whether it is the browser that asks
+	Current    bool      `json:"current"`
 	ExpiresAt  time.Time `json:"expires_at"`
 	ID         int64     `json:"id"`
 	LastSeenAt time.Time `json:"last_seen_at"`
 	// One of: password, passkey.
 	Method       string `json:"method"`
 	SecondFactor bool   `json:"second_factor"`
-	UserAgent    string `json:"user_agent"`
+	// Name of the device or its system; empty when the browser does not tell
+	System    string `json:"system"`
+	UserAgent string `json:"user_agent"`
 }
 
 // The values of AccountSessionMethod. A newer server may answer others.
@@ -352,6 +434,8 @@ type AccountUpdateMeBody struct {
 	// Language of texts and mails.
 	// One of: uz, ru, en.
 	Locale *string `json:"locale,omitzero"`
+	// How we call you; only a browser in which you are signed in changes it.
+	Name *string `json:"name,omitzero"`
 }
 
 // The values of AccountUpdateMeBodyLocale. A newer server may answer others.

@@ -66,16 +66,7 @@ func (f *form) refused(r *http.Request, err error) (status int, ok bool) {
 	default:
 		return 0, false
 	}
-	f.errors = map[string][]string{}
-	for name, texts := range e.Invalid {
-		for _, t := range texts {
-			text := t.Plain
-			if t.ID != "" {
-				text = i18n.T(lang, t.ID, t.Data)
-			}
-			f.errors[name] = append(f.errors[name], text)
-		}
-	}
+	f.errors = invalidTexts(lang, e)
 	if len(f.errors) == 0 || e.Def != fault.Validation {
 		f.Problem = i18n.T(lang, "error."+e.Def.Key, e.Fields)
 	}
@@ -83,6 +74,21 @@ func (f *form) refused(r *http.Request, err error) (status int, ok bool) {
 		return http.StatusUnprocessableEntity, true // 401 is for HTTP's own authentication
 	}
 	return e.Def.Kind.Status(), true
+}
+
+// invalidTexts are the mistakes of each input.
+func invalidTexts(lang string, e *fault.Error) map[string][]string {
+	all := map[string][]string{}
+	for name, texts := range e.Invalid {
+		for _, t := range texts {
+			text := t.Plain
+			if t.ID != "" {
+				text = i18n.T(lang, t.ID, t.Data)
+			}
+			all[name] = append(all[name], text)
+		}
+	}
+	return all
 }
 
 // field is one input of a form, for the template "field".

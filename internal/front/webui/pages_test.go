@@ -191,10 +191,10 @@ func TestNoRedirectLeavesTheSite(t *testing.T) {
 		s.clk.Advance(time.Minute) // for so many browsers at one address
 		b := s.browser(t)
 		b.get("/login?next=" + url.QueryEscape(next))
-		if a := b.login("anna@example.com", password, next); a.to != "/account" {
+		if a := b.login("anna@example.com", password, next); a.to != "/panel/" {
 			t.Errorf("%q leads to %q", next, a.to)
 		}
-		if a := b.get("/login?next=" + url.QueryEscape(next)); a.to != "/account" {
+		if a := b.get("/login?next=" + url.QueryEscape(next)); a.to != "/panel/" {
 			t.Errorf("already signed in, %q leads to %q", next, a.to)
 		}
 	}
@@ -301,10 +301,10 @@ func TestTwoFactorSignInThroughThePages(t *testing.T) {
 	if a := third.post("/login/code", url.Values{"code": {used}}); a.status != http.StatusUnprocessableEntity || !strings.Contains(html.UnescapeString(a.body), "already used") {
 		t.Errorf("a replayed code: %d", a.status)
 	}
-	if a := third.post("/login/code", url.Values{"code": {recovery[0]}}); a.to != "/account" {
+	if a := third.post("/login/code", url.Values{"code": {recovery[0]}}); a.to != "/panel/" {
 		t.Errorf("a recovery code: %d %s", a.status, a.body)
 	}
-	if a := s.browser(t).get("/login/code"); a.to != "/login?next=%2Faccount" {
+	if a := s.browser(t).get("/login/code"); a.to != "/login?next=%2Fpanel%2F" {
 		t.Errorf("without a pending sign-in: %d to %q", a.status, a.to)
 	}
 }
@@ -334,7 +334,7 @@ func TestAPasswordIsRecoveredThroughThePages(t *testing.T) {
 	if a := signedIn.get("/account"); a.status != http.StatusSeeOther {
 		t.Errorf("a session of before lives on: %d", a.status)
 	}
-	if a := b.login("anna@example.com", "a whole other password", ""); a.to != "/account" {
+	if a := b.login("anna@example.com", "a whole other password", ""); a.to != "/panel/" {
 		t.Errorf("%d", a.status)
 	}
 }
@@ -357,7 +357,7 @@ func TestAnAddressIsConfirmedByAButtonNotByALink(t *testing.T) {
 	if a := reader.post(link, url.Values{"password": {"wrong password"}}); a.status != http.StatusUnprocessableEntity {
 		t.Errorf("a wrong password: %d", a.status)
 	}
-	if a := b.post(link, nil); a.to != "/account" {
+	if a := b.post(link, nil); a.to != "/panel/" {
 		t.Fatalf("%d %s", a.status, a.body)
 	}
 	if strings.Contains(b.get("/account").body, "not confirmed") {
@@ -564,8 +564,8 @@ func TestARefusedFormIsReadInAnotherLanguage(t *testing.T) {
 	refused := url.Values{"current": {"wrong password"}, "password": {"a whole other password"}}
 	for referer, want := range map[string]string{
 		b.site.url + "/account/security": "/account/security?lang=ru",
-		"https://other.example/page":     "/account?lang=ru",
-		"":                               "/account?lang=ru",
+		"https://other.example/page":     "/panel/?lang=ru",
+		"":                               "/panel/?lang=ru",
 	} {
 		if page := b.post("/account/password", refused, "Referer", referer).body; !strings.Contains(page, `href="`+want+`"`) {
 			t.Errorf("from %q there is no %s in %s", referer, want, page)

@@ -46,6 +46,7 @@ func (ui *UI) panelRoutes(mux *http.ServeMux) {
 	mux.Handle(panelPath+"/api/", ui.panelAPI(panelPath, ui.bySession))
 	ui.handle(mux, panelPath+"/", ui.onlyGet(ui.requireSession(ui.showPanel)))
 	ui.handle(mux, "GET "+panelPath, ui.moved(panelPath+"/"))
+	ui.handle(mux, "POST "+panelPath+"/confirm", ui.confirmInPanel)
 	if ui.Clients != nil {
 		mux.Handle(clientPath+"/api/", ui.panelAPI(clientPath, ui.byVisit))
 		ui.handle(mux, clientPath+"/", ui.onlyGet(ui.showClientPanel))
@@ -188,6 +189,33 @@ func (ui *UI) drawPanel(w http.ResponseWriter, r *http.Request, b panelBoot) {
 	_, _ = w.Write(page.Bytes())
 }
 
+// confirmInPanel proves over a page of the panel that its owner is there, for what needs a recent sign-in. It is no
+// operation: it changes the browser's cookie.
+func (ui *UI) confirmInPanel(w http.ResponseWriter, r *http.Request) {
+	var body struct {
+		Password string `json:"password"`
+		Code     string `json:"code"`
+	}
+	s := ui.session(r)
+	err := readJSON(r, &body)
+	if err == nil && s == nil {
+		err = fault.Unauthenticated.New()
+	}
+	if err == nil && s.ActingID != 0 {
+		err = fault.OwnerRequired.New()
+	}
+	var token string
+	if err == nil {
+		token, err = ui.Accounts.Confirm(r.Context(), *s, body.Password, body.Code, ui.client(r))
+	}
+	if err != nil {
+		ui.refuse(w, r, err)
+		return
+	}
+	ui.setSession(w, token, s.ExpiresAt)
+	ui.say(w, r, http.StatusOK, struct{}{})
+}
+
 // panelAPI serves the operations to the application at base, whose callers by authenticates.
 func (ui *UI) panelAPI(base string, by func(r *http.Request) api.Authenticator) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -239,7 +267,7 @@ func (ui *UI) bySession(r *http.Request) api.Authenticator {
 			}
 			p := auth.Principal{
 				AccountID: s.Account.ID, FirstParty: true, Role: s.Account.Role, ActingID: s.ActingID, TwoFactor: s.Account.TwoFactor,
-				Locale: s.Account.Locale, Currency: s.Account.Currency,
+				Locale: s.Account.Locale, Currency: s.Account.Currency, SessionID: s.ID, Recent: s.Recent(ui.Clock.Now()),
 			}
 			if lang, ok := i18n.Lookup(language); ok {
 				p.Locale = lang

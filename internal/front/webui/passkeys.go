@@ -42,15 +42,21 @@ type passkeyBody struct {
 	Credential json.RawMessage `json:"credential"`
 }
 
-// readPasskey parses JSON; other sites cannot send it without a preflight, and the guard has checked the request.
 func readPasskey(r *http.Request) (b passkeyBody, err error) {
+	err = readJSON(r, &b)
+	return b, err
+}
+
+// readJSON parses what a script of ours sends; other sites cannot send it without a preflight, and the guard has checked
+// the request.
+func readJSON(r *http.Request, into any) error {
 	if r.Header.Get("Content-Type") != "application/json" {
-		return b, fault.UnsupportedMediaType.With(fault.Fields{"expected": "application/json"})
+		return fault.UnsupportedMediaType.With(fault.Fields{"expected": "application/json"})
 	}
-	if err := json.NewDecoder(r.Body).Decode(&b); err != nil {
-		return b, fault.MalformedJSON.Wrap(err)
+	if err := json.NewDecoder(r.Body).Decode(into); err != nil {
+		return fault.MalformedJSON.Wrap(err)
 	}
-	return b, nil
+	return nil
 }
 
 // say answers a script of ours.
@@ -71,8 +77,12 @@ func (ui *UI) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	if f.Def == fault.Internal {
 		ui.Log.ErrorContext(r.Context(), "page failed", "page", r.Pattern, "error", err)
 	}
-	ui.say(w, r, f.Def.Kind.Status(), map[string]string{
-		"error": f.Def.Key, "message": i18n.T(i18n.Lang(r.Context()), "error."+f.Def.Key, f.Fields),
+	if seconds, ok := f.Fields["retry_after"].(int); ok {
+		w.Header().Set("Retry-After", strconv.Itoa(seconds))
+	}
+	lang := i18n.Lang(r.Context())
+	ui.say(w, r, f.Def.Kind.Status(), map[string]any{
+		"error": f.Def.Key, "message": i18n.T(lang, "error."+f.Def.Key, f.Fields), "errors": invalidTexts(lang, f),
 	})
 }
 

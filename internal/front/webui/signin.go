@@ -296,7 +296,7 @@ func (ui *UI) confirmEmail(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case err == nil:
 		ui.flash(w, "webui.flash.email_confirmed")
-		ui.redirect(w, r, "/account")
+		ui.redirect(w, r, home)
 	case errors.Is(err, account.ErrLink):
 		ui.fail(w, r, err)
 	default:

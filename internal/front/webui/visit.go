@@ -157,24 +157,26 @@ func backTo(r *http.Request) string {
 		}
 		return safeNext(u.RequestURI())
 	}
-	return "/account"
+	return home
 }
 
-// safeNext returns next when it is a path of this site, else the account's page. Browsers read "//host", "/\host" and
+// home is where a visitor goes on who has signed in and came for nothing else.
+const home = panelPath + "/"
+
+// safeNext returns next when it is a path of this site, else home. Browsers read "//host", "/\host" and
 // paths with control characters as other sites, so these are refused.
 func safeNext(next string) string {
-	const fallback = "/account"
 	if len(next) > 4096 || !strings.HasPrefix(next, "/") || strings.HasPrefix(next, "//") || strings.ContainsRune(next, '\\') {
-		return fallback
+		return home
 	}
 	for _, c := range next {
 		if c <= ' ' || c == 0x7f {
-			return fallback
+			return home
 		}
 	}
 	u, err := url.Parse(next)
 	if err != nil || u.Scheme != "" || u.Host != "" || u.User != nil || strings.HasPrefix(u.Path, "//") {
-		return fallback
+		return home
 	}
 	return next
 }

@@ -324,7 +324,7 @@ func (b *browser) cookie(name string) string {
 func (b *browser) register(email string) {
 	b.t.Helper()
 	a := b.post("/register", url.Values{"name": {"Anna"}, "email": {email}, "password": {password}})
-	if a.status != http.StatusSeeOther || a.to != "/account" {
+	if a.status != http.StatusSeeOther || a.to != "/panel/" {
 		b.t.Fatalf("%d %s %s", a.status, a.to, a.body)
 	}
 }

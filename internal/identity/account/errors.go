@@ -14,8 +14,6 @@ var (
 	ErrPasskey = fault.Define(fault.KindUnprocessable, "passkey_invalid")
 	// ErrLink says that a mailed link is unknown, used or expired.
 	ErrLink = fault.Define(fault.KindUnprocessable, "link_invalid")
-	// ErrReauthenticate asks to sign in again and repeat the request.
-	ErrReauthenticate = fault.Define(fault.KindForbidden, "reauthentication_required")
 	// ErrTwoFactorOn and ErrTwoFactorOff say that the authenticator app is not in the state that the change needs.
 	ErrTwoFactorOn  = fault.Define(fault.KindUnprocessable, "two_factor_on")
 	ErrTwoFactorOff = fault.Define(fault.KindUnprocessable, "two_factor_off")

@@ -2,10 +2,12 @@ package account
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"stead.dev/stead/internal/platform/api"
 	"stead.dev/stead/internal/platform/auth"
+	"stead.dev/stead/internal/platform/fault"
 	"stead.dev/stead/internal/platform/page"
 )
 
@@ -41,6 +43,7 @@ func (s *Service) meWire(p Profile) *meWire {
 
 type updateMeIn struct {
 	Body struct {
+		Name     *string `json:"name,omitempty" maxLength:"100" doc:"How we call you; only a browser in which you are signed in changes it."`
 		Locale   *string `json:"locale,omitempty" enum:"uz,ru,en" doc:"Language of texts and mails."`
 		Currency *string `json:"currency,omitempty" doc:"Display currency, an ISO 4217 code such as UZS."`
 	}
@@ -58,6 +61,9 @@ type sessionWire struct {
 	SecondFactor bool      `json:"second_factor"`
 	Address      string    `json:"address"`
 	UserAgent    string    `json:"user_agent"`
+	Browser      string    `json:"browser" doc:"Name of the browser; empty when it does not tell" example:"Firefox"`
+	System       string    `json:"system" doc:"Name of the device or its system; empty when the browser does not tell" example:"Windows"`
+	Current      bool      `json:"current" doc:"Whether it is the browser that asks"`
 	CreatedAt    time.Time `json:"created_at"`
 	LastSeenAt   time.Time `json:"last_seen_at"`
 	ExpiresAt    time.Time `json:"expires_at"`
@@ -68,14 +74,36 @@ type eventWire struct {
 	Kind      string    `json:"kind" doc:"What happened, such as signed_in, sign_in_failed, password_changed, two_factor_on" example:"signed_in"`
 	Address   string    `json:"address" doc:"Of the browser; empty when an operator did it"`
 	UserAgent string    `json:"user_agent"`
+	Browser   string    `json:"browser" doc:"Name of the browser; empty when it does not tell" example:"Firefox"`
+	System    string    `json:"system" doc:"Name of the device or its system; empty when the browser does not tell" example:"Windows"`
 	Times     int64     `json:"times" doc:"How often: equal failures within an hour are one entry"`
 	CreatedAt time.Time `json:"created_at" doc:"The first time"`
 	LastAt    time.Time `json:"last_at"`
 }
 
+func wireOfSession(x Session, current int64) sessionWire {
+	browser, system := browserOf(x.UserAgent)
+	return sessionWire{
+		ID: x.ID, Method: x.Method, SecondFactor: x.SecondFactor, Address: x.Address, UserAgent: x.UserAgent, Browser: browser, System: system,
+		Current: x.ID == current, CreatedAt: x.CreatedAt, LastSeenAt: x.LastSeenAt, ExpiresAt: x.ExpiresAt,
+	}
+}
+
+func wireOfEvent(e Event) eventWire {
+	browser, system := browserOf(e.UserAgent)
+	return eventWire{
+		ID: e.ID, Kind: string(e.Kind), Address: e.Address, UserAgent: e.UserAgent, Browser: browser, System: system,
+		Times: e.Times, CreatedAt: e.CreatedAt, LastAt: e.LastAt,
+	}
+}
+
 // Operations are this section's part of the interface (specification,
 // "Account").
 func (s *Service) Operations() []api.Route {
+	return slices.Concat(s.profileOperations(), s.sessionOperations(), s.securityOperations())
+}
+
+func (s *Service) profileOperations() []api.Route {
 	return []api.Route{
 		// Specification, "Account": GET /api/v1/me.
 		api.Operation[struct{}, meWire]{
@@ -99,13 +127,21 @@ func (s *Service) Operations() []api.Route {
 			Example: `{"locale": "en", "currency": "UZS"}`,
 			Scopes:  []string{auth.ScopeProfile}, Summary: "Change the display preferences: locale and currency",
 			Handle: func(ctx context.Context, p auth.Principal, in *updateMeIn) (*meWire, error) {
-				changed, err := s.Update(ctx, p.AccountID, Update{Locale: in.Body.Locale, Currency: in.Body.Currency})
+				if in.Body.Name != nil && p.SessionID == 0 {
+					return nil, fault.Forbidden.New() // consents of applications say nothing of it
+				}
+				changed, err := s.Update(ctx, p.AccountID, Update{Name: in.Body.Name, Locale: in.Body.Locale, Currency: in.Body.Currency})
 				if err != nil {
 					return nil, err
 				}
 				return s.meWire(changed), nil
 			},
 		},
+	}
+}
+
+func (s *Service) sessionOperations() []api.Route {
+	return []api.Route{
 		// For the panel; the specification leaves sessions to the pages.
 		api.Operation[listSessionsIn, page.List[sessionWire]]{
 			ID: "account.sessions", Method: "GET", Path: "/api/v1/me/sessions", Section: api.Account, Auth: api.Token,
@@ -117,14 +153,7 @@ func (s *Service) Operations() []api.Route {
 				if err != nil {
 					return nil, err
 				}
-				out := page.List[sessionWire]{Data: make([]sessionWire, len(list.Data)), Meta: list.Meta}
-				for i, x := range list.Data {
-					out.Data[i] = sessionWire{
-						ID: x.ID, Method: x.Method, SecondFactor: x.SecondFactor, Address: x.Address, UserAgent: x.UserAgent,
-						CreatedAt: x.CreatedAt, LastSeenAt: x.LastSeenAt, ExpiresAt: x.ExpiresAt,
-					}
-				}
-				return &out, nil
+				return page.Map(in.Params, list.Meta.Total, list.Data, func(x Session) sessionWire { return wireOfSession(x, p.SessionID) }), nil
 			},
 		},
 		// For the panel; the specification leaves sessions to the pages.
@@ -137,11 +166,7 @@ func (s *Service) Operations() []api.Route {
 				if err != nil {
 					return nil, err
 				}
-				out := page.List[eventWire]{Data: make([]eventWire, len(list.Data)), Meta: list.Meta}
-				for i, e := range list.Data {
-					out.Data[i] = eventWire{ID: e.ID, Kind: string(e.Kind), Address: e.Address, UserAgent: e.UserAgent, Times: e.Times, CreatedAt: e.CreatedAt, LastAt: e.LastAt}
-				}
-				return &out, nil
+				return page.Map(in.Params, list.Meta.Total, list.Data, wireOfEvent), nil
 			},
 		},
 		// For the panel; the specification leaves sessions to the pages.
@@ -151,6 +176,15 @@ func (s *Service) Operations() []api.Route {
 			Auth:        api.Token, Scopes: []string{auth.ScopeProfile}, FirstParty: true, Summary: "Sign a browser out",
 			Handle: func(ctx context.Context, p auth.Principal, in *sessionIn) (*api.Empty, error) {
 				return nil, s.EndSession(ctx, p.AccountID, in.ID)
+			},
+		},
+		api.Operation[struct{}, api.Empty]{
+			ID: "account.end_other_sessions", Method: "DELETE", Path: "/api/v1/me/sessions", Section: api.Account,
+			Description: "Every browser but the one that asks is signed out, and tokens of Stead's own applications that were authorized in " +
+				"them end within a second.",
+			Auth: api.Token, Scopes: []string{auth.ScopeProfile}, Session: true, Summary: "Sign all other browsers out",
+			Handle: func(ctx context.Context, p auth.Principal, _ *struct{}) (*api.Empty, error) {
+				return nil, s.EndOtherSessions(ctx, Session{ID: p.SessionID, Account: Profile{ID: p.AccountID}})
 			},
 		},
 	}

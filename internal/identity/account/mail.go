@@ -41,6 +41,6 @@ func (s *Service) link(kind mailKind, token string) string {
 	case mailWelcome, mailVerifyEmail:
 		return s.BaseURL + "/email/" + token
 	default:
-		return s.BaseURL + "/account/security"
+		return s.BaseURL + "/panel/account/security"
 	}
 }

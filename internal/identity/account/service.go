@@ -12,6 +12,7 @@ import (
 
 	"github.com/go-webauthn/webauthn/webauthn"
 
+	"stead.dev/stead/internal/platform/auth"
 	"stead.dev/stead/internal/platform/clock"
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/fault"
@@ -279,6 +280,19 @@ func (s *Service) Authenticate(ctx context.Context, token string) (Session, erro
 		err = s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error { return touchSession(ctx, tx, session.ID) })
 	}
 	return session, err
+}
+
+// callers finds the session of the browser that calls an operation, and what is known of the browser.
+func (s *Service) callers(ctx context.Context, p auth.Principal) (session Session, c Client, err error) {
+	session, err = sessionByID(ctx, s.DB, p.AccountID, p.SessionID, s.Clock.Now())
+	if errors.Is(err, fault.NotFound) {
+		return session, c, fault.Unauthenticated.Wrap(err)
+	}
+	if err == nil {
+		session.Account, err = profile(ctx, s.DB, p.AccountID)
+	}
+	caller := auth.CallerOf(ctx)
+	return session, Client{Address: caller.Address, UserAgent: caller.UserAgent}, err
 }
 
 // SignedIn reports whether an authenticated session has not ended since. It looks up the id, because reauthentication

@@ -32,6 +32,11 @@ func sessionByToken(ctx context.Context, q db.Querier, hash []byte, now time.Tim
 		WHERE `+alive+` AND s.token_hash = $3`, now, now.Add(-sessionIdle), hash))
 }
 
+func sessionByID(ctx context.Context, q db.Querier, account, id int64, now time.Time) (Session, error) {
+	return scanSession(q.QueryRow(ctx, `SELECT `+sessionRows.Columns()+` FROM account_sessions s
+		WHERE `+alive+` AND s.account_id = $3 AND s.id = $4`, now, now.Add(-sessionIdle), account, id))
+}
+
 func sessionAlive(ctx context.Context, q db.Querier, account, id int64, now time.Time) (is bool, err error) {
 	err = q.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM account_sessions s WHERE `+alive+` AND s.account_id = $3 AND s.id = $4)`,
 		now, now.Add(-sessionIdle), account, id).Scan(&is)

@@ -447,7 +447,7 @@ func TestChangesOfCredentialsNeedARecentSignIn(t *testing.T) {
 		_, enrol := w.EnrolTOTP(t.Context(), s)
 		_, passkey := w.BeginPasskey(t.Context(), s)
 		for _, err := range []error{enrol, passkey, w.RequestEmail(t.Context(), s, "new@example.com"), w.DisableTOTP(t.Context(), s, home)} {
-			if !errors.Is(err, ErrReauthenticate) {
+			if !errors.Is(err, fault.ReauthenticationRequired) {
 				t.Errorf("%v", err)
 			}
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/pquerna/otp/totp"
 
 	"stead.dev/stead/internal/platform/db"
+	"stead.dev/stead/internal/platform/fault"
 	"stead.dev/stead/internal/platform/secret"
 )
 
@@ -192,7 +193,7 @@ func (s *Service) RecoveryCodesLeft(ctx context.Context, account int64) (int, er
 // requireRecent refuses changes of credentials to a session without a recent sign-in.
 func (s *Service) requireRecent(session Session) error {
 	if !session.Recent(s.Clock.Now()) {
-		return ErrReauthenticate.New()
+		return fault.ReauthenticationRequired.New()
 	}
 	return nil
 }

@@ -203,14 +203,104 @@ export class AccountDevicesAPI {
 
 }
 
+/** The operations account.passkeys.*. */
+export class AccountPasskeysAPI {
+	readonly #caller: Caller;
+
+	constructor(caller: Caller) {
+		this.#caller = caller;
+	}
+
+	/**
+	 * Ask for the options with which a browser makes a passkey. Passkeys work at `passkey_origin` of
+	 * `account.security` only.
+	 *
+	 * POST /api/v1/me/passkeys/begin
+	 */
+	begin(options: CallOptions = {}): Promise<Answer<"account.passkeys.begin">> {
+		return this.#caller.call({ method: "POST", path: `/api/v1/me/passkeys/begin`, options });
+	}
+
+	/**
+	 * Add the passkey that a browser has made. It signs in without a password from now on. Each ceremony is answered
+	 * once.
+	 *
+	 * POST /api/v1/me/passkeys
+	 */
+	async create(body: Body<"account.passkeys.create">, options: CallOptions = {}): Promise<void> {
+		await this.#caller.call({ method: "POST", path: `/api/v1/me/passkeys`, body, options });
+	}
+
+	/**
+	 * Remove a passkey. It no longer signs in. Browsers that are signed in stay so.
+	 *
+	 * DELETE /api/v1/me/passkeys/{passkey}
+	 */
+	async delete(passkey: number, options: CallOptions = {}): Promise<void> {
+		await this.#caller.call({ method: "DELETE", path: `/api/v1/me/passkeys/${encodeURIComponent(passkey)}`, options });
+	}
+
+}
+
+/** The operations account.two_factor.*. */
+export class AccountTwoFactorAPI {
+	readonly #caller: Caller;
+
+	constructor(caller: Caller) {
+		this.#caller = caller;
+	}
+
+	/**
+	 * Switch two-factor sign-in off. The recovery codes end with it.
+	 *
+	 * DELETE /api/v1/me/two-factor
+	 */
+	async disable(options: CallOptions = {}): Promise<void> {
+		await this.#caller.call({ method: "DELETE", path: `/api/v1/me/two-factor`, options });
+	}
+
+	/**
+	 * Switch two-factor sign-in on. All other browsers are signed out. The answer has ten recovery codes.
+	 *
+	 * POST /api/v1/me/two-factor
+	 */
+	enable(body: Body<"account.two_factor.enable">, options: CallOptions = {}): Promise<Answer<"account.two_factor.enable">> {
+		return this.#caller.call({ method: "POST", path: `/api/v1/me/two-factor`, body, options });
+	}
+
+	/**
+	 * Begin to set up two-factor sign-in. Nothing changes until `account.two_factor.enable` gets a code of the
+	 * authenticator app. Until then each call returns the same key.
+	 *
+	 * POST /api/v1/me/two-factor/enrol
+	 */
+	enrol(options: CallOptions = {}): Promise<Answer<"account.two_factor.enrol">> {
+		return this.#caller.call({ method: "POST", path: `/api/v1/me/two-factor/enrol`, options });
+	}
+
+	/**
+	 * Make new recovery codes. All earlier ones stop working.
+	 *
+	 * POST /api/v1/me/two-factor/recovery-codes
+	 */
+	renewCodes(options: CallOptions = {}): Promise<Answer<"account.two_factor.renew_codes">> {
+		return this.#caller.call({ method: "POST", path: `/api/v1/me/two-factor/recovery-codes`, options });
+	}
+
+}
+
 /** The operations account.*. */
 export class AccountAPI {
 	readonly #caller: Caller;
 	readonly devices: AccountDevicesAPI;
+	readonly passkeys: AccountPasskeysAPI;
+	readonly twoFactor: AccountTwoFactorAPI;
 
 	constructor(caller: Caller) {
 		this.#caller = caller;
 		this.devices = new AccountDevicesAPI(caller);
+		this.passkeys = new AccountPasskeysAPI(caller);
+		this.twoFactor = new AccountTwoFactorAPI(caller);
 	}
 
 	/**
@@ -221,6 +311,35 @@ export class AccountAPI {
 	 */
 	billing(options: CallOptions = {}): Promise<Answer<"account.billing">> {
 		return this.#caller.call({ method: "GET", path: `/api/v1/me/billing`, options });
+	}
+
+	/**
+	 * Mail a link that confirms an address. The account gets the address when the link is followed, within an hour;
+	 * until then nothing changes. With your own address it confirms that. The former address is told of the change.
+	 *
+	 * POST /api/v1/me/email
+	 */
+	async changeEmail(body: Body<"account.change_email">, options: CallOptions = {}): Promise<void> {
+		await this.#caller.call({ method: "POST", path: `/api/v1/me/email`, body, options });
+	}
+
+	/**
+	 * Change the password. All other browsers are signed out, and the owner is told by mail.
+	 *
+	 * PUT /api/v1/me/password
+	 */
+	async changePassword(body: Body<"account.change_password">, options: CallOptions = {}): Promise<void> {
+		await this.#caller.call({ method: "PUT", path: `/api/v1/me/password`, body, options });
+	}
+
+	/**
+	 * Sign all other browsers out. Every browser but the one that asks is signed out, and tokens of Stead's own
+	 * applications that were authorized in them end within a second.
+	 *
+	 * DELETE /api/v1/me/sessions
+	 */
+	async endOtherSessions(options: CallOptions = {}): Promise<void> {
+		await this.#caller.call({ method: "DELETE", path: `/api/v1/me/sessions`, options });
 	}
 
 	/**
@@ -242,6 +361,16 @@ export class AccountAPI {
 	 */
 	get(options: CallOptions = {}): Promise<Answer<"account.get">> {
 		return this.#caller.call({ method: "GET", path: `/api/v1/me`, options });
+	}
+
+	/**
+	 * The ways into the account. Whether two-factor sign-in is on, how many recovery codes are left, and the
+	 * passkeys.
+	 *
+	 * GET /api/v1/me/security
+	 */
+	security(options: CallOptions = {}): Promise<Answer<"account.security">> {
+		return this.#caller.call({ method: "GET", path: `/api/v1/me/security`, options });
 	}
 
 	/**

@@ -877,6 +877,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/me/email": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Mail a link that confirms an address
+         * @description The account gets the address when the link is followed, within an hour; until then nothing changes. With your own address it confirms that. The former address is told of the change.
+         */
+        post: operations["account.change_email"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/me/loyalty": {
         parameters: {
             query?: never;
@@ -890,6 +910,86 @@ export interface paths {
          */
         get: operations["loyalty.get"];
         put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/me/passkeys": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Add the passkey that a browser has made
+         * @description It signs in without a password from now on. Each ceremony is answered once.
+         */
+        post: operations["account.passkeys.create"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/me/passkeys/begin": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Ask for the options with which a browser makes a passkey
+         * @description Passkeys work at `passkey_origin` of `account.security` only.
+         */
+        post: operations["account.passkeys.begin"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/me/passkeys/{passkey}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Remove a passkey
+         * @description It no longer signs in. Browsers that are signed in stay so.
+         */
+        delete: operations["account.passkeys.delete"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/me/password": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Change the password
+         * @description All other browsers are signed out, and the owner is told by mail.
+         */
+        put: operations["account.change_password"];
         post?: never;
         delete?: never;
         options?: never;
@@ -945,6 +1045,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/me/security": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The ways into the account
+         * @description Whether two-factor sign-in is on, how many recovery codes are left, and the passkeys.
+         */
+        get: operations["account.security"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/me/security-log": {
         parameters: {
             query?: never;
@@ -979,7 +1099,11 @@ export interface paths {
         get: operations["account.sessions"];
         put?: never;
         post?: never;
-        delete?: never;
+        /**
+         * Sign all other browsers out
+         * @description Every browser but the one that asks is signed out, and tokens of Stead's own applications that were authorized in them end within a second.
+         */
+        delete: operations["account.end_other_sessions"];
         options?: never;
         head?: never;
         patch?: never;
@@ -1000,6 +1124,70 @@ export interface paths {
          * @description The browser is signed out, and tokens of Stead's own applications that were authorized in it end within a second.
          */
         delete: operations["account.end_session"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/me/two-factor": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Switch two-factor sign-in on
+         * @description All other browsers are signed out. The answer has ten recovery codes.
+         */
+        post: operations["account.two_factor.enable"];
+        /**
+         * Switch two-factor sign-in off
+         * @description The recovery codes end with it.
+         */
+        delete: operations["account.two_factor.disable"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/me/two-factor/enrol": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Begin to set up two-factor sign-in
+         * @description Nothing changes until `account.two_factor.enable` gets a code of the authenticator app. Until then each call returns the same key.
+         */
+        post: operations["account.two_factor.enrol"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/me/two-factor/recovery-codes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Make new recovery codes
+         * @description All earlier ones stop working.
+         */
+        post: operations["account.two_factor.renew_codes"];
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -4404,9 +4592,43 @@ export interface components {
         AccessShellBody: {
             enabled: boolean;
         };
+        AccountChallenge: {
+            /** @description For account.passkeys.create, within ten minutes */
+            ceremony: string;
+            /** @description Its member publicKey is for navigator.credentials.create. */
+            options: unknown;
+        };
+        AccountChangeEmailBody: {
+            /** @description Where the link is mailed */
+            email: string;
+        };
+        AccountChangePasswordBody: {
+            /** @description The present password */
+            current: string;
+            /** @description True also ends the tokens of all applications. */
+            end_applications?: boolean;
+            /** @description The new one, of at least 10 characters */
+            password: string;
+        };
+        AccountCodeBody: {
+            /** @description A code of the authenticator app */
+            code: string;
+        };
+        AccountCodes: {
+            /** @description Shown only in this answer; each signs in once in place of a code. */
+            recovery_codes: string[];
+        };
+        AccountEnrolment: {
+            /** @description To type into an authenticator app */
+            key: string;
+            /** @description The same as an otpauth address, to be shown as a QR code */
+            url: string;
+        };
         AccountEvent: {
             /** @description Of the browser; empty when an operator did it */
             address: string;
+            /** @description Name of the browser; empty when it does not tell */
+            browser: string;
             /**
              * Format: date-time
              * @description The first time
@@ -4418,6 +4640,8 @@ export interface components {
             kind: string;
             /** Format: date-time */
             last_at: string;
+            /** @description Name of the device or its system; empty when the browser does not tell */
+            system: string;
             /**
              * Format: int64
              * @description How often: equal failures within an hour are one entry
@@ -4445,10 +4669,44 @@ export interface components {
             name: string;
             two_factor: boolean;
         };
-        AccountSession: {
-            address: string;
+        AccountNewPasskeyBody: {
+            ceremony: string;
+            /** @description What navigator.credentials.create returned, by toJSON */
+            credential: {
+                [key: string]: unknown;
+            };
+            /** @description The browser's name when left out */
+            name?: string;
+        };
+        AccountPasskey: {
             /** Format: date-time */
             created_at: string;
+            /** Format: int64 */
+            id: number;
+            /**
+             * Format: date-time
+             * @description Null before its first sign-in
+             */
+            last_used_at: string | null;
+            name: string;
+        };
+        AccountSecurity: {
+            /** @description The origin at which passkeys work; null when this server has no name */
+            passkey_origin: string | null;
+            passkeys: components["schemas"]["AccountPasskey"][];
+            /** Format: int64 */
+            recovery_codes_left: number;
+            /** @description Whether a sign-in by password needs a code too */
+            two_factor: boolean;
+        };
+        AccountSession: {
+            address: string;
+            /** @description Name of the browser; empty when it does not tell */
+            browser: string;
+            /** Format: date-time */
+            created_at: string;
+            /** @description Whether it is the browser that asks */
+            current: boolean;
             /** Format: date-time */
             expires_at: string;
             /** Format: int64 */
@@ -4458,6 +4716,8 @@ export interface components {
             /** @enum {string} */
             method: "password" | "passkey";
             second_factor: boolean;
+            /** @description Name of the device or its system; empty when the browser does not tell */
+            system: string;
             user_agent: string;
         };
         AccountSessionList: {
@@ -4472,6 +4732,8 @@ export interface components {
              * @enum {string}
              */
             locale?: "uz" | "ru" | "en";
+            /** @description How we call you; only a browser in which you are signed in changes it. */
+            name?: string;
         };
         Addon: {
             /** Format: date-time */
@@ -11771,6 +12033,30 @@ export interface operations {
             };
         };
     };
+    "account.change_email": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AccountChangeEmailBody"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": Record<string, never>;
+                };
+            };
+        };
+    };
     "loyalty.get": {
         parameters: {
             query?: never;
@@ -11787,6 +12073,97 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Loyalty"];
+                };
+            };
+        };
+    };
+    "account.passkeys.create": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AccountNewPasskeyBody"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": Record<string, never>;
+                };
+            };
+        };
+    };
+    "account.passkeys.begin": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AccountChallenge"];
+                };
+            };
+        };
+    };
+    "account.passkeys.delete": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the passkey */
+                passkey: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": Record<string, never>;
+                };
+            };
+        };
+    };
+    "account.change_password": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AccountChangePasswordBody"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": Record<string, never>;
                 };
             };
         };
@@ -11884,6 +12261,26 @@ export interface operations {
             };
         };
     };
+    "account.security": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AccountSecurity"];
+                };
+            };
+        };
+    };
     "account.security_log": {
         parameters: {
             query?: {
@@ -11934,6 +12331,26 @@ export interface operations {
             };
         };
     };
+    "account.end_other_sessions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": Record<string, never>;
+                };
+            };
+        };
+    };
     "account.end_session": {
         parameters: {
             query?: never;
@@ -11953,6 +12370,90 @@ export interface operations {
                 };
                 content: {
                     "application/json": Record<string, never>;
+                };
+            };
+        };
+    };
+    "account.two_factor.enable": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AccountCodeBody"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AccountCodes"];
+                };
+            };
+        };
+    };
+    "account.two_factor.disable": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": Record<string, never>;
+                };
+            };
+        };
+    };
+    "account.two_factor.enrol": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AccountEnrolment"];
+                };
+            };
+        };
+    };
+    "account.two_factor.renew_codes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AccountCodes"];
                 };
             };
         };

@@ -4,23 +4,27 @@ import { boot } from "~/app/boot";
 
 import { ApiFailure, isAbort, type ErrorBody } from "./failure";
 import type { paths } from "./schema";
-import { session } from "./session";
+import { identity, session } from "./session";
 
 const expired = new Set(["unauthenticated", "token_expired"]);
 
-/** Sends a request of this site, and once more after the person has signed in again. */
+const questionOf = (status: number, key = "") => {
+  if (status === 401 && expired.has(key)) return session;
+  return status === 403 && key === "reauthentication_required" ? identity : null;
+};
+
+/** Sends a request of this site, and once more after the person has signed in again or has said who they are. */
 export async function send(request: Request): Promise<Response> {
   request.headers.set("X-Stead-Panel", "1");
   const again = request.clone(); // a used body cannot be sent again
   const response = await fetch(request);
-  if (response.status !== 401) return response;
+  if (response.status !== 401 && response.status !== 403) return response;
   const body = (await response
     .clone()
     .json()
     .catch(() => ({}))) as Partial<ErrorBody>;
-  if (!expired.has(body.error ?? "")) return response;
-  await session.restored();
-  return fetch(again);
+  const question = questionOf(response.status, body.error);
+  return question && (await question.passed()) ? fetch(again) : response;
 }
 
 /** The client of the public interface; its calls go through `call`. */

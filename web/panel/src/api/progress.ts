@@ -53,7 +53,7 @@ export async function postWithProgress(
   } catch (error) {
     if (!(error instanceof ApiFailure) || error.status !== 401 || !expired.has(error.key)) throw error;
     sent(0);
-    await session.restored();
+    await session.passed();
     return post(address, body, sent, signal);
   }
 }

@@ -20,7 +20,7 @@ import { lazy, Suspense, useEffect } from "react";
 import { languages, setLanguage, useLang, type Lang } from "~/i18n/i18n";
 
 import { boot, isOn } from "./boot";
-import { accountPages, serverPages, servicePages, type Entry } from "./navigation";
+import { accountPages, profilePages, serverPages, servicePages, type Entry } from "./navigation";
 import { t } from "./texts";
 import { useBegun } from "./uploads/begun";
 
@@ -83,6 +83,17 @@ export function Shell() {
                 leftSection={boot.client ? <IconHome size={18} aria-hidden /> : <IconArrowLeft size={18} aria-hidden />}
               />
               <Entries entries={servicePages} below={`/services/${service}`} />
+            </>
+          ) : path.startsWith("/account/") ? (
+            <>
+              <NavLink
+                component={Link}
+                to="/"
+                activeOptions={{ exact: true }}
+                label={t("nav.overview")}
+                leftSection={<IconArrowLeft size={18} aria-hidden />}
+              />
+              <Entries entries={profilePages} below="" />
             </>
           ) : (
             <Entries entries={accountPages} below="" />
@@ -189,6 +200,13 @@ function AccountMenu() {
             {t("nav.staff")}
           </Menu.Item>
         )}
+        {profilePages
+          .filter(({ section }) => !section || isOn(section))
+          .map(({ to, label }) => (
+            <Menu.Item key={to} component={Link} to={to}>
+              {t(label)}
+            </Menu.Item>
+          ))}
         {serverPages.map(({ href, label }) => (
           <Menu.Item key={href} component="a" href={href}>
             {t(label)}

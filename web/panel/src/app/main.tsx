@@ -15,6 +15,7 @@ import { Look } from "./Look";
 import { queryClient } from "./queries";
 import { router } from "./router";
 import { SessionDialog } from "./SessionDialog";
+import { WhoIsThere } from "./WhoIsThere";
 
 // After an upgrade of the server, chunks of the old build are gone: load the new one, once.
 window.addEventListener("vite:preloadError", (event) => {
@@ -35,6 +36,7 @@ createRoot(root).render(
     <Look>
       <QueryClientProvider client={queryClient}>
         <RouterProvider router={router} />
+        <WhoIsThere />
         <SessionDialog />
       </QueryClientProvider>
     </Look>

@@ -6,11 +6,13 @@ import {
   IconCertificate,
   IconClock,
   IconDatabase,
+  IconDevices,
   IconFileInvoice,
   IconFileText,
   IconFolder,
   IconGift,
   IconHeartbeat,
+  IconHistory,
   IconHome,
   IconKey,
   IconLayout,
@@ -18,9 +20,11 @@ import {
   IconMail,
   IconReceiptDollar,
   IconServer,
+  IconShieldLock,
   IconShoppingCart,
   IconSparkles,
   IconTerminal2,
+  IconUser,
   IconWallet,
   IconWorld,
   IconWorldSearch,
@@ -79,10 +83,16 @@ export const servicePages: Entry[] = [
   { to: "/agent", label: "nav.service.agent", icon: IconSparkles, section: "ai", only: "owner" },
 ];
 
+/** The pages about the account itself. */
+export const profilePages: Entry[] = [
+  { to: "/account/profile", label: "nav.profile", icon: IconUser },
+  { to: "/account/security", label: "nav.security", icon: IconShieldLock },
+  { to: "/account/sessions", label: "nav.sessions", icon: IconDevices },
+  { to: "/account/log", label: "nav.log", icon: IconHistory },
+];
+
 /** Pages that the server draws itself. */
 export const serverPages: { href: string; label: Entry["label"] }[] = [
-  { href: "/account/profile", label: "nav.profile" },
-  { href: "/account/security", label: "nav.security" },
   { href: "/account/connections", label: "nav.connections" },
   { href: "/account/applications", label: "nav.applications" },
 ];

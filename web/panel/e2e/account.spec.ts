@@ -1,0 +1,147 @@
+import { createHmac } from "node:crypto";
+
+import { expect, test } from "./fixture";
+
+/** The code that an authenticator app shows for a key (RFC 6238), of the period at that many seconds from now. */
+function totp(key: string, ahead = 0): string {
+  const bits = [...key]
+    .map((sign) => "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567".indexOf(sign).toString(2).padStart(5, "0"))
+    .join("");
+  const secret = Buffer.from((bits.match(/.{8}/g) ?? []).map((byte) => parseInt(byte, 2)));
+  const step = Buffer.alloc(8);
+  step.writeBigUInt64BE(BigInt(Math.floor((Date.now() / 1000 + ahead) / 30)));
+  const hash = createHmac("sha1", secret).update(step).digest();
+  const at = (hash.at(-1) ?? 0) & 15;
+  return String((hash.readUInt32BE(at) & 0x7fffffff) % 1_000_000).padStart(6, "0");
+}
+
+test("a customer changes name and language, and asks for another address", async ({ page, customer, expected }) => {
+  expected.push("422");
+  await page.goto("/panel/account/profile");
+  await page.getByLabel("Name").fill("www.evil.example");
+  await page.getByRole("button", { name: "Save" }).click();
+  await expect(page.getByText("A name cannot contain a link.")).toBeVisible();
+  await page.getByLabel("Name").fill("Anna K.");
+  await page.getByRole("button", { name: "Save" }).click();
+  await expect(page.getByText("Your profile is saved.")).toBeVisible();
+  expect((await customer.call<{ name: string }>("GET", "/me")).name).toBe("Anna K.");
+  await page.getByLabel("Address").fill("new-" + customer.email);
+  await page.getByRole("button", { name: "Send the link" }).click();
+  await expect(page.getByText(/A link is on its way to new-/)).toBeVisible();
+  expect((await customer.call<{ email: string }>("GET", "/me")).email).toBe(customer.email);
+});
+
+test("two-factor sign-in is set up, asked for, and switched off", async ({ page, customer, expected }) => {
+  expected.push("403"); // the proof that is asked for
+  await page.goto("/panel/account/security");
+  await page.getByRole("button", { name: "Set up" }).click();
+  const dialog = page.getByRole("dialog");
+  await expect(dialog.getByRole("img", { name: /QR code/ })).toBeVisible();
+  const key = (await dialog.locator("code").first().textContent()) ?? "";
+  await dialog.getByRole("textbox", { name: "Code" }).fill(totp(key));
+  await dialog.getByRole("button", { name: "Switch on" }).click();
+  await expect(dialog.getByText(/Keep them/)).toBeVisible();
+  const codes = await dialog.locator("li code").allTextContents();
+  expect(codes).toHaveLength(10);
+  await dialog.getByLabel("I have kept them").check();
+  await dialog.getByRole("button", { name: "Done" }).click();
+  await expect(page.getByText("10 recovery codes are left.")).toBeVisible();
+
+  await page.context().clearCookies({ name: "stead_session" });
+  await page.goto("/login");
+  await page.locator("[name=email]").fill(customer.email);
+  await page.locator("[name=password]").fill(customer.password);
+  await page.locator("main form button").first().click();
+  await page.locator("[name=code]").fill(codes[0] ?? "");
+  await page.locator("main form button").first().click();
+  await page.waitForURL(/\/panel\/$/);
+
+  // After a while the password is asked for, over the page, and the change goes on.
+  await page.goto("/panel/account/security");
+  await page.route(
+    "**/me/two-factor",
+    (route) => route.fulfill({ status: 403, json: { error: "reauthentication_required", message: "" } }),
+    {
+      times: 1,
+    },
+  );
+  await page.getByRole("button", { name: "Switch off" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Switch off" }).click();
+  const proof = page.getByRole("dialog", { name: "Is it you?" });
+  await proof.getByLabel("Password").fill(customer.password);
+  await proof.getByLabel(/Code/).fill(totp(key, 30));
+  await proof.getByRole("button", { name: "Confirm" }).click();
+  await expect(page.getByText("Two-factor sign-in is off.")).toBeVisible();
+});
+
+test("a passkey is made, by a device with a fingerprint reader, and removed", async ({
+  page,
+  customer: _,
+  baseURL,
+}) => {
+  const devtools = await page.context().newCDPSession(page);
+  await devtools.send("WebAuthn.enable");
+  await devtools.send("WebAuthn.addVirtualAuthenticator", {
+    options: {
+      protocol: "ctap2",
+      transport: "internal",
+      hasResidentKey: true,
+      hasUserVerification: true,
+      isUserVerified: true,
+      automaticPresenceSimulation: true,
+    },
+  });
+  // Passkeys are bound to a name; the server's address is a bare one.
+  await page.goto("/panel/account/security");
+  await expect(page.getByText(/Passkeys are bound to a name/)).toBeVisible();
+  const named = (baseURL ?? "").replace("127.0.0.1", "localhost");
+  const session = (await page.context().cookies()).find(({ name }) => name === "stead_session");
+  if (session) await page.context().addCookies([{ ...session, domain: "localhost" }]);
+  await page.goto(`${named}/panel/account/security`);
+  await page.getByRole("button", { name: "Add a passkey" }).click();
+  await page.getByRole("dialog").getByLabel("Name").fill("My phone");
+  await page.getByRole("dialog").getByRole("button", { name: "Add a passkey" }).click();
+  await expect(page.getByText("My phone")).toBeVisible();
+  await page.getByRole("button", { name: "Remove the passkey My phone" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Remove the passkey My phone" }).click();
+  await expect(page.getByText("The passkey is removed.")).toBeVisible();
+});
+
+test("a device that nobody knows is signed out, and the log tells of it", async ({
+  page,
+  customer,
+  browser,
+  expected,
+}) => {
+  expected.push("401", "422");
+  const other = await browser.newContext({
+    userAgent: "Mozilla/5.0 (iPhone; CPU iPhone OS 18_1) Version/18.1 Safari/604.1",
+  });
+  const phone = await other.newPage();
+  await phone.goto("/login");
+  await phone.locator("[name=email]").fill(customer.email);
+  await phone.locator("[name=password]").fill(customer.password);
+  await phone.locator("main form button").first().click();
+  await phone.waitForURL(/\/panel\/$/);
+
+  await page.goto("/panel/account/sessions");
+  await expect(page.getByText("This device")).toHaveCount(1);
+  await page.getByRole("button", { name: "Sign out: Safari on iPhone" }).click();
+  await expect(page.getByText("Signed out.")).toBeVisible();
+  await expect(page.getByText("Safari on iPhone")).toHaveCount(0);
+  await phone.goto("/panel/");
+  await phone.waitForURL(/\/login/);
+  await other.close();
+
+  await page.goto("/panel/account/security");
+  await page.getByLabel("Present password").fill("not the password");
+  await page.getByLabel("New password").fill("staple of the wrong colour");
+  await page.getByRole("button", { name: "Change the password" }).click();
+  await expect(page.getByText("The password is wrong.")).toBeVisible();
+  await page.getByLabel("Present password").fill(customer.password);
+  await page.getByRole("button", { name: "Change the password" }).click();
+  await expect(page.getByText(/The password is changed/)).toBeVisible();
+  await page.goto("/panel/account/log");
+  await expect(page.getByRole("cell", { name: /Password changed/ })).toBeVisible();
+  await expect(page.getByRole("cell", { name: /Safari on iPhone/ })).toBeVisible();
+});

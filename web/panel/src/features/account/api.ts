@@ -1,0 +1,76 @@
+import { queryOptions } from "@tanstack/react-query";
+
+import { api, call } from "~/api/client";
+import type { components } from "~/api/schema";
+
+type Schemas = components["schemas"];
+
+export type Session = Schemas["AccountSession"];
+export type Event = Schemas["AccountEvent"];
+export type Security = Schemas["AccountSecurity"];
+export type Passkey = Schemas["AccountPasskey"];
+
+export const updateMe = (body: Schemas["AccountUpdateMeBody"]) => call(api.PATCH("/api/v1/me", { body }));
+
+export const changeEmail = (email: string) => call(api.POST("/api/v1/me/email", { body: { email } }));
+
+export const currencies = queryOptions({
+  queryKey: ["currencies"],
+  queryFn: ({ signal }) => call(api.GET("/api/v1/currencies", { signal })),
+  staleTime: Infinity,
+});
+
+export const sessions = (page: number) =>
+  queryOptions({
+    queryKey: ["account", "sessions", page],
+    queryFn: ({ signal }) => call(api.GET("/api/v1/me/sessions", { params: { query: { page } }, signal })),
+  });
+
+export const endSession = (session: number) =>
+  call(api.DELETE("/api/v1/me/sessions/{session}", { params: { path: { session } } }));
+
+export const endOtherSessions = () => call(api.DELETE("/api/v1/me/sessions"));
+
+export const securityLog = (page: number) =>
+  queryOptions({
+    queryKey: ["account", "log", page],
+    queryFn: ({ signal }) => call(api.GET("/api/v1/me/security-log", { params: { query: { page } }, signal })),
+  });
+
+export const security = queryOptions({
+  queryKey: ["account", "security"],
+  queryFn: ({ signal }) => call(api.GET("/api/v1/me/security", { signal })),
+});
+
+export const changePassword = (body: Schemas["AccountChangePasswordBody"]) =>
+  call(api.PUT("/api/v1/me/password", { body }));
+
+export const enrol = () => call(api.POST("/api/v1/me/two-factor/enrol"));
+
+export const enableTwoFactor = (code: string) => call(api.POST("/api/v1/me/two-factor", { body: { code } }));
+
+export const disableTwoFactor = () => call(api.DELETE("/api/v1/me/two-factor"));
+
+export const renewCodes = () => call(api.POST("/api/v1/me/two-factor/recovery-codes"));
+
+export const deletePasskey = (passkey: number) =>
+  call(api.DELETE("/api/v1/me/passkeys/{passkey}", { params: { path: { passkey } } }));
+
+/** Makes a passkey by the browser's authenticator. Answers false when the person changed their mind. */
+export async function addPasskey(name: string): Promise<boolean> {
+  const { ceremony, options } = await call(api.POST("/api/v1/me/passkeys/begin"));
+  const { publicKey } = options as { publicKey: PublicKeyCredentialCreationOptionsJSON };
+  let made: Credential | null;
+  try {
+    made = await navigator.credentials.create({
+      publicKey: PublicKeyCredential.parseCreationOptionsFromJSON(publicKey),
+    });
+  } catch (error) {
+    if (error instanceof DOMException && (error.name === "NotAllowedError" || error.name === "AbortError"))
+      return false;
+    throw error;
+  }
+  const credential = (made as PublicKeyCredential).toJSON() as Record<string, unknown>;
+  await call(api.POST("/api/v1/me/passkeys", { body: { ceremony, name, credential } }));
+  return true;
+}
