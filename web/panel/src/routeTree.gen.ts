@@ -16,6 +16,11 @@ import { Route as OrderRouteImport } from "./routes/order";
 import { Route as RewardsRouteImport } from "./routes/rewards";
 import { Route as SignedInRouteImport } from "./routes/signed-in";
 import { Route as WalletRouteImport } from "./routes/wallet";
+import { Route as AccountIndexRouteImport } from "./routes/account.index";
+import { Route as AccountLogRouteImport } from "./routes/account.log";
+import { Route as AccountProfileRouteImport } from "./routes/account.profile";
+import { Route as AccountSecurityRouteImport } from "./routes/account.security";
+import { Route as AccountSessionsRouteImport } from "./routes/account.sessions";
 import { Route as DomainsIndexRouteImport } from "./routes/domains.index";
 import { Route as DomainsDomainRouteImport } from "./routes/domains.$domain";
 import { Route as DomainsNewRouteImport } from "./routes/domains.new";
@@ -82,6 +87,31 @@ const SignedInRoute = SignedInRouteImport.update({
 const WalletRoute = WalletRouteImport.update({
   id: "/wallet",
   path: "/wallet",
+  getParentRoute: () => rootRouteImport,
+} as any);
+const AccountIndexRoute = AccountIndexRouteImport.update({
+  id: "/account/",
+  path: "/account/",
+  getParentRoute: () => rootRouteImport,
+} as any);
+const AccountLogRoute = AccountLogRouteImport.update({
+  id: "/account/log",
+  path: "/account/log",
+  getParentRoute: () => rootRouteImport,
+} as any);
+const AccountProfileRoute = AccountProfileRouteImport.update({
+  id: "/account/profile",
+  path: "/account/profile",
+  getParentRoute: () => rootRouteImport,
+} as any);
+const AccountSecurityRoute = AccountSecurityRouteImport.update({
+  id: "/account/security",
+  path: "/account/security",
+  getParentRoute: () => rootRouteImport,
+} as any);
+const AccountSessionsRoute = AccountSessionsRouteImport.update({
+  id: "/account/sessions",
+  path: "/account/sessions",
   getParentRoute: () => rootRouteImport,
 } as any);
 const DomainsIndexRoute = DomainsIndexRouteImport.update({
@@ -258,6 +288,10 @@ export interface FileRoutesByFullPath {
   "/rewards": typeof RewardsRoute;
   "/signed-in": typeof SignedInRoute;
   "/wallet": typeof WalletRoute;
+  "/account/log": typeof AccountLogRoute;
+  "/account/profile": typeof AccountProfileRoute;
+  "/account/security": typeof AccountSecurityRoute;
+  "/account/sessions": typeof AccountSessionsRoute;
   "/domains/$domain": typeof DomainsDomainRoute;
   "/domains/new": typeof DomainsNewRoute;
   "/invoices/$invoice": typeof InvoicesInvoiceRoute;
@@ -266,6 +300,7 @@ export interface FileRoutesByFullPath {
   "/staff/$": typeof StaffSplatRoute;
   "/support/$ticket": typeof SupportTicketRoute;
   "/support/new": typeof SupportNewRoute;
+  "/account/": typeof AccountIndexRoute;
   "/domains/": typeof DomainsIndexRoute;
   "/invoices/": typeof InvoicesIndexRoute;
   "/monitors/": typeof MonitorsIndexRoute;
@@ -299,6 +334,10 @@ export interface FileRoutesByTo {
   "/rewards": typeof RewardsRoute;
   "/signed-in": typeof SignedInRoute;
   "/wallet": typeof WalletRoute;
+  "/account/log": typeof AccountLogRoute;
+  "/account/profile": typeof AccountProfileRoute;
+  "/account/security": typeof AccountSecurityRoute;
+  "/account/sessions": typeof AccountSessionsRoute;
   "/domains/$domain": typeof DomainsDomainRoute;
   "/domains/new": typeof DomainsNewRoute;
   "/invoices/$invoice": typeof InvoicesInvoiceRoute;
@@ -307,6 +346,7 @@ export interface FileRoutesByTo {
   "/staff/$": typeof StaffSplatRoute;
   "/support/$ticket": typeof SupportTicketRoute;
   "/support/new": typeof SupportNewRoute;
+  "/account": typeof AccountIndexRoute;
   "/domains": typeof DomainsIndexRoute;
   "/invoices": typeof InvoicesIndexRoute;
   "/monitors": typeof MonitorsIndexRoute;
@@ -341,6 +381,10 @@ export interface FileRoutesById {
   "/rewards": typeof RewardsRoute;
   "/signed-in": typeof SignedInRoute;
   "/wallet": typeof WalletRoute;
+  "/account/log": typeof AccountLogRoute;
+  "/account/profile": typeof AccountProfileRoute;
+  "/account/security": typeof AccountSecurityRoute;
+  "/account/sessions": typeof AccountSessionsRoute;
   "/domains/$domain": typeof DomainsDomainRoute;
   "/domains/new": typeof DomainsNewRoute;
   "/invoices/$invoice": typeof InvoicesInvoiceRoute;
@@ -349,6 +393,7 @@ export interface FileRoutesById {
   "/staff/$": typeof StaffSplatRoute;
   "/support/$ticket": typeof SupportTicketRoute;
   "/support/new": typeof SupportNewRoute;
+  "/account/": typeof AccountIndexRoute;
   "/domains/": typeof DomainsIndexRoute;
   "/invoices/": typeof InvoicesIndexRoute;
   "/monitors/": typeof MonitorsIndexRoute;
@@ -384,6 +429,10 @@ export interface FileRouteTypes {
     | "/rewards"
     | "/signed-in"
     | "/wallet"
+    | "/account/log"
+    | "/account/profile"
+    | "/account/security"
+    | "/account/sessions"
     | "/domains/$domain"
     | "/domains/new"
     | "/invoices/$invoice"
@@ -392,6 +441,7 @@ export interface FileRouteTypes {
     | "/staff/$"
     | "/support/$ticket"
     | "/support/new"
+    | "/account/"
     | "/domains/"
     | "/invoices/"
     | "/monitors/"
@@ -425,6 +475,10 @@ export interface FileRouteTypes {
     | "/rewards"
     | "/signed-in"
     | "/wallet"
+    | "/account/log"
+    | "/account/profile"
+    | "/account/security"
+    | "/account/sessions"
     | "/domains/$domain"
     | "/domains/new"
     | "/invoices/$invoice"
@@ -433,6 +487,7 @@ export interface FileRouteTypes {
     | "/staff/$"
     | "/support/$ticket"
     | "/support/new"
+    | "/account"
     | "/domains"
     | "/invoices"
     | "/monitors"
@@ -466,6 +521,10 @@ export interface FileRouteTypes {
     | "/rewards"
     | "/signed-in"
     | "/wallet"
+    | "/account/log"
+    | "/account/profile"
+    | "/account/security"
+    | "/account/sessions"
     | "/domains/$domain"
     | "/domains/new"
     | "/invoices/$invoice"
@@ -474,6 +533,7 @@ export interface FileRouteTypes {
     | "/staff/$"
     | "/support/$ticket"
     | "/support/new"
+    | "/account/"
     | "/domains/"
     | "/invoices/"
     | "/monitors/"
@@ -508,6 +568,10 @@ export interface RootRouteChildren {
   RewardsRoute: typeof RewardsRoute;
   SignedInRoute: typeof SignedInRoute;
   WalletRoute: typeof WalletRoute;
+  AccountLogRoute: typeof AccountLogRoute;
+  AccountProfileRoute: typeof AccountProfileRoute;
+  AccountSecurityRoute: typeof AccountSecurityRoute;
+  AccountSessionsRoute: typeof AccountSessionsRoute;
   DomainsDomainRoute: typeof DomainsDomainRoute;
   DomainsNewRoute: typeof DomainsNewRoute;
   InvoicesInvoiceRoute: typeof InvoicesInvoiceRoute;
@@ -516,6 +580,7 @@ export interface RootRouteChildren {
   StaffSplatRoute: typeof StaffSplatRoute;
   SupportTicketRoute: typeof SupportTicketRoute;
   SupportNewRoute: typeof SupportNewRoute;
+  AccountIndexRoute: typeof AccountIndexRoute;
   DomainsIndexRoute: typeof DomainsIndexRoute;
   InvoicesIndexRoute: typeof InvoicesIndexRoute;
   MonitorsIndexRoute: typeof MonitorsIndexRoute;
@@ -591,6 +656,41 @@ declare module "@tanstack/react-router" {
       path: "/wallet";
       fullPath: "/wallet";
       preLoaderRoute: typeof WalletRouteImport;
+      parentRoute: typeof rootRouteImport;
+    };
+    "/account/": {
+      id: "/account/";
+      path: "/account";
+      fullPath: "/account/";
+      preLoaderRoute: typeof AccountIndexRouteImport;
+      parentRoute: typeof rootRouteImport;
+    };
+    "/account/log": {
+      id: "/account/log";
+      path: "/account/log";
+      fullPath: "/account/log";
+      preLoaderRoute: typeof AccountLogRouteImport;
+      parentRoute: typeof rootRouteImport;
+    };
+    "/account/profile": {
+      id: "/account/profile";
+      path: "/account/profile";
+      fullPath: "/account/profile";
+      preLoaderRoute: typeof AccountProfileRouteImport;
+      parentRoute: typeof rootRouteImport;
+    };
+    "/account/security": {
+      id: "/account/security";
+      path: "/account/security";
+      fullPath: "/account/security";
+      preLoaderRoute: typeof AccountSecurityRouteImport;
+      parentRoute: typeof rootRouteImport;
+    };
+    "/account/sessions": {
+      id: "/account/sessions";
+      path: "/account/sessions";
+      fullPath: "/account/sessions";
+      preLoaderRoute: typeof AccountSessionsRouteImport;
       parentRoute: typeof rootRouteImport;
     };
     "/domains/": {
@@ -828,6 +928,10 @@ const rootRouteChildren: RootRouteChildren = {
   RewardsRoute: RewardsRoute,
   SignedInRoute: SignedInRoute,
   WalletRoute: WalletRoute,
+  AccountLogRoute: AccountLogRoute,
+  AccountProfileRoute: AccountProfileRoute,
+  AccountSecurityRoute: AccountSecurityRoute,
+  AccountSessionsRoute: AccountSessionsRoute,
   DomainsDomainRoute: DomainsDomainRoute,
   DomainsNewRoute: DomainsNewRoute,
   InvoicesInvoiceRoute: InvoicesInvoiceRoute,
@@ -836,6 +940,7 @@ const rootRouteChildren: RootRouteChildren = {
   StaffSplatRoute: StaffSplatRoute,
   SupportTicketRoute: SupportTicketRoute,
   SupportNewRoute: SupportNewRoute,
+  AccountIndexRoute: AccountIndexRoute,
   DomainsIndexRoute: DomainsIndexRoute,
   InvoicesIndexRoute: InvoicesIndexRoute,
   MonitorsIndexRoute: MonitorsIndexRoute,

@@ -1,1 +1,0 @@
-import{t as e}from"./Anchor-Sv8XcvO7.js";import{r as t}from"./useRouterState-BmpXPZRz.js";import{t as n}from"./jsx-runtime-BZi9cxqW.js";var r=n(),i=t(function(t){return(0,r.jsx)(e,{...t})});export{i as t};

@@ -1,1 +1,0 @@
-import{n as e,t}from"./lazyRouteComponent-DGY59A6c.js";import{d as n}from"./useRouterState-BmpXPZRz.js";import{s as r}from"./i18n-B1xjghdG.js";var i=e(`/domains/$domain`)({loader:n(()=>r(()=>import(`./domains._domain-CtK5o-ED.js`),[]),`loader`),component:t(()=>r(()=>import(`./domains._domain-CtK5o-ED.js`),[]),`component`)});export{i as t};

@@ -1,2 +1,0 @@
-const __vite__mapDeps=(i,m=__vite__mapDeps,d=(m.f||(m.f=["assets/order-BRMw3O4P.css"])))=>i.map(i=>d[i]);
-import{n as e,t}from"./lazyRouteComponent-DGY59A6c.js";import{d as n}from"./useRouterState-BmpXPZRz.js";import{s as r}from"./choice-CPcfu3vh.js";import{s as i}from"./i18n-B1xjghdG.js";var a=e(`/order`)({validateSearch:r,loader:n(()=>i(()=>import(`./order-CaYWI5RT.js`),__vite__mapDeps([0])),`loader`),component:t(()=>i(()=>import(`./order-CaYWI5RT.js`),__vite__mapDeps([0])),`component`)});export{a as t};

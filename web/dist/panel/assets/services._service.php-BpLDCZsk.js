@@ -1,1 +1,0 @@
-import{n as e,t}from"./lazyRouteComponent-DGY59A6c.js";import{d as n}from"./useRouterState-BmpXPZRz.js";import{s as r}from"./i18n-B1xjghdG.js";var i=e(`/services/$service/php`)({loader:n(()=>r(()=>import(`./services._service.php-BQCxsb_8.js`),[]),`loader`),component:t(()=>r(()=>import(`./services._service.php-BQCxsb_8.js`),[]),`component`)});export{i as t};

@@ -1,1 +1,0 @@
-var e=null,t=new Set,n={restored(){if(!e){let n=()=>{};e={promise:new Promise(e=>n=e),resolve:n},t.forEach(e=>e(!0))}return e.promise},resume(){e?.resolve(),e=null,t.forEach(e=>e(!1))},onChange(e){return t.add(e),()=>t.delete(e)}},r=new BroadcastChannel(`stead.session`);export{n,r as t};

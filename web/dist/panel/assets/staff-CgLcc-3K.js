@@ -1,1 +1,0 @@
-import{a as e,o as t}from"./client-D-1W9McC.js";import{c as n}from"./i18n-B1xjghdG.js";var r=t({baseUrl:n.base,fetch:e});export{r as t};

@@ -1,1 +1,0 @@
-import{n as e,t}from"./lazyRouteComponent-DGY59A6c.js";import{d as n}from"./useRouterState-BmpXPZRz.js";import{s as r}from"./i18n-B1xjghdG.js";var i=e(`/support/$ticket`)({loader:n(()=>r(()=>import(`./support._ticket-D_FVjUPL.js`),[]),`loader`),component:t(()=>r(()=>import(`./support._ticket-D_FVjUPL.js`),[]),`component`)});export{i as t};

@@ -1,1 +1,0 @@
-import{n as e,t}from"./lazyRouteComponent-DGY59A6c.js";import{s as n}from"./i18n-B1xjghdG.js";var r=e(`/support/new`)({validateSearch:e=>({service:Number(e.service)||void 0,subject:typeof e.subject==`string`?e.subject:void 0}),component:t(()=>n(()=>import(`./support.new-CIqizAV0.js`),[]),`component`)});export{r as t};

@@ -1,0 +1,1 @@
+import{a as e}from"./i18n-DHGH50Kh.js";var t=e(`stafftickets`);export{t};

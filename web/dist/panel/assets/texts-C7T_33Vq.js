@@ -1,1 +1,0 @@
-import{a as e}from"./i18n-B1xjghdG.js";var t=e(`support`);export{t};
