@@ -5,7 +5,7 @@ import "embed"
 
 // Files has the guides and their pictures.
 //
-//go:embed *.md images
+//go:embed *.md images runbooks
 var Files embed.FS
 
 // Group is the guides for one kind of reader.

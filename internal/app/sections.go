@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"stead.dev/stead/internal/agent/assistant"
 	"stead.dev/stead/internal/agent/insights"
@@ -28,6 +29,7 @@ import (
 	"stead.dev/stead/internal/content/templates"
 	"stead.dev/stead/internal/front/admin"
 	"stead.dev/stead/internal/front/reseller"
+	"stead.dev/stead/internal/front/watch"
 	"stead.dev/stead/internal/hosting/access"
 	"stead.dev/stead/internal/hosting/backups"
 	"stead.dev/stead/internal/hosting/certificates"
@@ -58,6 +60,7 @@ import (
 	"stead.dev/stead/internal/platform/api"
 	"stead.dev/stead/internal/platform/clock"
 	"stead.dev/stead/internal/platform/config"
+	"stead.dev/stead/internal/platform/controlbackup"
 	"stead.dev/stead/internal/platform/dnsquery"
 	"stead.dev/stead/internal/platform/intx"
 	"stead.dev/stead/internal/platform/module"
@@ -106,6 +109,7 @@ type sections struct {
 	admin            *admin.Admin
 	audit            *audit.Service
 	tickets          *tickets.Service
+	watch            *watch.Watch
 
 	notifications *notifications.Service
 	reseller      *reseller.Service
@@ -269,6 +273,16 @@ func (c *core) build(ctx context.Context, as role) (err error) {
 		Support: c.cfg.SupportEmail, Company: c.cfg.CompanyName, BaseURL: c.cfg.BaseURL,
 	})
 	c.admin.Inbox = c.tickets
+	c.watch = watch.New(watch.Config{
+		DB: c.db, Clock: c.clock, Ledger: func(ctx context.Context) error { return auditLedger(ctx, c.wallet) },
+		Unattempted: func(ctx context.Context, by time.Duration) (int, error) {
+			h, err := c.services.Health(ctx, by)
+			return h.NoAttempt, err
+		},
+		OldestJobs: c.oldestJobs,
+		Backups:    func(ctx context.Context) (good, proven time.Time, err error) { return controlbackup.Last(ctx, c.db) },
+	})
+	c.metrics.Add(c.watch.Collector())
 	c.introduce()
 	c.modules = c.listModules()
 	return c.connect()
@@ -323,7 +337,18 @@ func (c *core) listModules() []module.Module {
 		c.currencies.Module(),
 		c.status.Module(),
 		c.tickets.Module(),
+		c.watch.Module(),
 	}
+}
+
+// oldestJobs tells for each kind of job how long the oldest one that nobody has begun has been due.
+func (c *core) oldestJobs(ctx context.Context) (map[string]time.Duration, error) {
+	due, err := c.queue.Oldest(ctx, c.db)
+	ages := make(map[string]time.Duration, len(due))
+	for kind, at := range due {
+		ages[kind] = max(0, c.clock.Now().Sub(at))
+	}
+	return ages, err
 }
 
 // introduce gives each section what it needs of the others. All of them must exist.

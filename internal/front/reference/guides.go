@@ -74,6 +74,11 @@ func readGuides(files fs.FS, groups []docs.Group) (shelf, error) {
 	if err != nil {
 		return s, err
 	}
+	runbooks, err := fs.Glob(files, "runbooks/*.md")
+	if err != nil {
+		return s, err
+	}
+	names = append(names, runbooks...)
 	for _, file := range names {
 		content, err := fs.ReadFile(files, file)
 		if err != nil {
@@ -97,14 +102,21 @@ func readGuides(files fs.FS, groups []docs.Group) (shelf, error) {
 		}
 		s.Groups = append(s.Groups, part)
 	}
-	rest := shelfGroup{Title: "More"}
+	alerts, rest := shelfGroup{Title: "Runbooks"}, shelfGroup{Title: "More"}
 	for _, file := range names {
-		if g := s.byName[strings.TrimSuffix(file, ".md")]; !grouped[g.Name] {
+		g := s.byName[strings.TrimSuffix(file, ".md")]
+		switch {
+		case grouped[g.Name]:
+		case strings.Contains(file, "/"):
+			alerts.Guides = append(alerts.Guides, g)
+		default:
 			rest.Guides = append(rest.Guides, g)
 		}
 	}
-	if len(rest.Guides) > 0 {
-		s.Groups = append(s.Groups, rest)
+	for _, group := range []shelfGroup{alerts, rest} {
+		if len(group.Guides) > 0 {
+			s.Groups = append(s.Groups, group)
+		}
 	}
 	return s, nil
 }
@@ -129,7 +141,7 @@ func readGuide(name string, content []byte) (*guide, error) {
 		return ast.WalkContinue, nil
 	})
 	for _, l := range links {
-		to, ok := served(string(l.Destination))
+		to, ok := served(path.Dir(name), string(l.Destination))
 		if ok {
 			l.Destination = []byte(to)
 			continue
@@ -172,8 +184,8 @@ var scrollable = strings.NewReplacer(
 	"<table>", `<div class="scroll" tabindex="0" role="group" aria-label="Table"><table>`, "</table>", "</table></div>",
 )
 
-// served is where the target of a link is in the guides; false for files of the source.
-func served(target string) (string, bool) {
+// served is where the target of a link from a folder of the guides is; false for files of the source.
+func served(folder, target string) (string, bool) {
 	file, fragment, _ := strings.Cut(target, "#")
 	if fragment != "" {
 		fragment = "#" + fragment
@@ -181,9 +193,11 @@ func served(target string) (string, bool) {
 	switch {
 	case strings.Contains(target, "://"), strings.HasPrefix(target, "/"), file == "":
 		return target, true
+	}
+	switch file = path.Join(folder, file); {
 	case file == "../api/openapi.json":
 		return "/api/v1/openapi.json", true
-	case !strings.Contains(file, "/") && strings.HasSuffix(file, ".md"):
+	case !strings.HasPrefix(file, "../") && strings.HasSuffix(file, ".md"):
 		return GuidesPath + "/" + strings.TrimSuffix(file, ".md") + fragment, true
 	}
 	return "", false

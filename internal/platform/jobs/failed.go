@@ -30,13 +30,10 @@ const failedStates = `('retryable', 'discarded', 'cancelled')`
 
 // FailedJobs reads a page of the jobs that have failed and are not done, the newest first, and counts all of them.
 func (q *Queue) FailedJobs(ctx context.Context, r db.Querier, limit, offset int) (all []Failed, total int, err error) {
-	// River keeps arguments, errors and times in each engine's own form.
-	micros := func(column string) string {
-		return `CAST((julianday(` + column + `) - 2440587.5) * 86400000000 AS INTEGER)`
-	}
+	// River keeps arguments and errors in each engine's own form.
+	micros := q.micros
 	text, last := `json(args)`, `COALESCE(json_extract(errors, '$[#-1].error'), '')`
 	if q.pg != nil {
-		micros = func(column string) string { return `CAST(EXTRACT(EPOCH FROM ` + column + `) * 1000000 AS BIGINT)` }
 		text, last = `CAST(args AS TEXT)`, `COALESCE(errors[array_length(errors, 1)] ->> 'error', '')`
 	}
 	if err := r.QueryRow(ctx, `SELECT COUNT(*) FROM river_job WHERE state IN `+failedStates).Scan(&total); err != nil {
@@ -48,6 +45,32 @@ func (q *Queue) FailedJobs(ctx context.Context, r db.Querier, limit, offset int)
 	}, `SELECT id, kind, queue, CAST(state AS TEXT), attempt, max_attempts, `+text+`, `+last+`, `+micros("created_at")+`, `+micros("scheduled_at")+`
 		FROM river_job WHERE state IN `+failedStates+` ORDER BY id DESC LIMIT $1 OFFSET $2`, limit, offset)
 	return all, total, err
+}
+
+// micros is a statement's expression for a time of River, which keeps times in each engine's own form, in microseconds of Unix time.
+func (q *Queue) micros(column string) string {
+	if q.pg != nil {
+		return `CAST(EXTRACT(EPOCH FROM ` + column + `) * 1000000 AS BIGINT)`
+	}
+	return `CAST((julianday(` + column + `) - 2440587.5) * 86400000000 AS INTEGER)`
+}
+
+// Oldest tells for each kind of job since when the oldest one that is due and that nobody has begun has been due.
+func (q *Queue) Oldest(ctx context.Context, r db.Querier) (map[string]time.Time, error) {
+	type oldest struct {
+		kind string
+		due  time.Time
+	}
+	all, err := db.Collect(ctx, r, func(row db.Row) (o oldest, err error) { return o, row.Scan(&o.kind, &o.due) },
+		`SELECT kind, MIN(`+q.micros("scheduled_at")+`) AS due_at FROM river_job WHERE state = 'available' GROUP BY kind`)
+	if err != nil {
+		return nil, fmt.Errorf("jobs: the oldest ones: %w", err)
+	}
+	at := make(map[string]time.Time, len(all))
+	for _, o := range all {
+		at[o.kind] = o.due
+	}
+	return at, nil
 }
 
 // Retry has a failed job tried again at once, also after its last attempt. It returns db.ErrNoRows for a job that is unknown

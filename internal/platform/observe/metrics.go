@@ -70,6 +70,16 @@ func knownMethod(method string) string {
 	}
 }
 
+// Describe implements prometheus.Collector: it tells which metrics there are without a database.
+func (m *Metrics) Describe(ch chan<- *prometheus.Desc) {
+	m.requests.Describe(ch)
+	m.jobs.Describe(ch)
+	m.inFlight.Describe(ch)
+}
+
+// Add adds the figures of a collector.
+func (m *Metrics) Add(c prometheus.Collector) { m.registry.MustRegister(c) }
+
 // Handler serves the metrics in Prometheus' text form.
 func (m *Metrics) Handler() http.Handler {
 	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{Registry: m.registry})

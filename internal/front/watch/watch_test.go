@@ -1,0 +1,130 @@
+package watch
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	dto "github.com/prometheus/client_model/go"
+
+	"stead.dev/stead/internal/platform/clock"
+	"stead.dev/stead/internal/platform/db"
+	"stead.dev/stead/internal/platform/testkit"
+)
+
+// gathered are the figures as Prometheus reads them: by name, and by label where there is one.
+func gathered(t *testing.T, w *Watch) map[string]float64 {
+	t.Helper()
+	r := prometheus.NewPedanticRegistry()
+	r.MustRegister(w.Collector())
+	families, err := r.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := map[string]float64{}
+	for _, f := range families {
+		for _, m := range f.GetMetric() {
+			name := f.GetName()
+			if labels := m.GetLabel(); len(labels) > 0 {
+				name += " " + labels[0].GetValue()
+			}
+			all[name] = valueOf(m)
+		}
+	}
+	return all
+}
+
+func valueOf(m *dto.Metric) float64 { return m.GetGauge().GetValue() }
+
+func TestFiguresTellWhatIsStuck(t *testing.T) {
+	t.Parallel()
+	testkit.Engines(t, func(t *testing.T, d *db.DB, clk *clock.Fake) {
+		now := clk.Now()
+		var ledger error
+		w := New(Config{
+			DB: d, Clock: clk, Ledger: func(context.Context) error { return ledger },
+			Unattempted: func(_ context.Context, by time.Duration) (int, error) { return int(by / time.Minute), nil },
+			OldestJobs: func(context.Context) (map[string]time.Duration, error) {
+				return map[string]time.Duration{"services.provision": 90 * time.Second}, nil
+			},
+			Backups: func(context.Context) (good, proven time.Time, err error) { return now, time.Time{}, nil },
+		})
+		quiet := gathered(t, w)
+		want := map[string]float64{
+			"stead_order_oldest_processing_seconds": 0, "stead_provisioning_oldest_seconds": 0, "stead_renewals_due_unattempted": 10,
+			"stead_webhook_oldest_pending_seconds": 0, "stead_job_oldest_available_seconds services.provision": 90,
+			"stead_services_without_backup": 0, "stead_monitor_lateness_seconds": 0,
+			"stead_backup_good_timestamp_seconds": float64(now.UnixMicro()) / 1e6,
+		}
+		if !maps.Equal(quiet, want) {
+			t.Errorf("an empty installation has %v, want %v", quiet, want)
+		}
+
+		ago := func(d time.Duration) time.Time { return now.Add(-d) }
+		err := d.InTx(t.Context(), func(ctx context.Context, tx *db.Tx) error {
+			for _, s := range []struct {
+				statement string
+				args      []any
+			}{
+				{`INSERT INTO nodes_nodes (name, location, state, address, joined_at, created_at, last_seen_at, disk_mb, disk_free_mb, cpus, load_percent, placed_accounts)
+					VALUES ('node1', '', 'active', 'a:1', $1, $1, $2, 1000, 50, 2, 150, 7), ('node2', '', 'draining', 'a:2', $1, $1, $3, 10, 10, 2, 0, 0)`,
+					[]any{ago(time.Hour), ago(time.Second), ago(5 * time.Minute)}},
+				{`INSERT INTO monitors_shards (shard, owner, epoch, until) VALUES (900, '', 1, $1)`, []any{ago(3 * time.Minute)}},
+			} {
+				if _, err := tx.Exec(ctx, s.statement, s.args...); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := w.checkLedger(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		got := gathered(t, w)
+		for name, value := range map[string]float64{
+			"stead_node_up node1": 1, "stead_node_up node2": 0, "stead_node_disk_bytes node1": 1000 << 20, "stead_node_disk_free_bytes node1": 50 << 20,
+			"stead_node_load node1": 1.5, "stead_node_services node1": 7, "stead_monitor_lateness_seconds": 180,
+			"stead_ledger_imbalance": 0, "stead_ledger_check_timestamp_seconds": float64(clk.Now().UnixMicro()) / 1e6,
+		} {
+			if have, ok := got[name]; !ok || have != value {
+				t.Errorf("%s is %v (there: %v), want %v", name, have, ok, value)
+			}
+		}
+		ledger = errors.New("a cent is missing")
+		if err := w.checkLedger(t.Context()); !errors.Is(err, ledger) {
+			t.Errorf("a ledger that does not agree: %v", err)
+		}
+		if got := gathered(t, w)["stead_ledger_imbalance"]; got != 1 {
+			t.Errorf("imbalance is %v", got)
+		}
+	})
+}
+
+// A figure that cannot be read is left out, and the others are there.
+func TestAFigureThatFailsHidesNoOther(t *testing.T) {
+	t.Parallel()
+	testkit.Engines(t, func(t *testing.T, d *db.DB, clk *clock.Fake) {
+		w := New(Config{
+			DB: d, Clock: clk,
+			Unattempted: func(context.Context, time.Duration) (int, error) { return 0, errors.New("the database is away") },
+			OldestJobs:  func(context.Context) (map[string]time.Duration, error) { return nil, nil },
+			Backups:     func(context.Context) (good, proven time.Time, err error) { return good, proven, nil },
+		})
+		_, err := w.read(t.Context())
+		if err == nil || !strings.Contains(err.Error(), "stead_renewals_due_unattempted") {
+			t.Errorf("%v", err)
+		}
+		names := slices.Sorted(maps.Keys(gathered(t, w)))
+		if slices.Contains(names, "stead_renewals_due_unattempted") || !slices.Contains(names, "stead_order_oldest_processing_seconds") {
+			t.Errorf("%q", names)
+		}
+	})
+}
