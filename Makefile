@@ -1,6 +1,6 @@
 # Everything that is done with Stead's source. `make run` needs Go and nothing else.
 .DEFAULT_GOAL := help
-.PHONY: help run build test test-all lint fmt bench openapi sdk schema thumbnails web clean
+.PHONY: packages help run build test test-all lint fmt bench openapi sdk schema thumbnails web clean
 
 # The program needs no C library; one setting for run and build also means one build cache.
 GO_BUILD := CGO_ENABLED=0 go build
@@ -59,9 +59,13 @@ web:
 	cd web/terminal && npm ci --no-audit --no-fund && npm run build
 	cd web/panel && npm ci --no-audit --no-fund && npm run build
 
+## packages: make deb, rpm, checksums and an SBOM of this commit in dist/packages
+packages:
+	@scripts/packages
+
 ## clean: remove what was built; the data stays
 clean:
-	rm -rf bin
+	rm -rf bin dist
 
 ## help: list these
 help:

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/alecthomas/kong"
+	kongcompletion "github.com/jotaen/kong-completion"
 
 	"stead.dev/stead/internal/node/mail"
 	"stead.dev/stead/internal/node/ssh/session"
@@ -52,6 +53,9 @@ type cli struct {
 	Demo     demoCmd    `cmd:"" help:"Buy and publish a web site as a client of the API at URL, and say how it went."`
 	OpenAPI  openAPICmd `cmd:"" name:"openapi" help:"Print the OpenAPI document of the API."`
 	Version  versionCmd `cmd:"" help:"Print the version, the commit it was built from, and the commit's date."`
+
+	Completion completionCmd `cmd:"" help:"Print what a shell needs to complete command lines: stead completion bash >> ~/.bashrc."`
+	Manual     manualCmd     `cmd:"" hidden:"" help:"Print the manual page."`
 }
 
 // environment is the input and output of commands.
@@ -95,6 +99,7 @@ func run(ctx context.Context, args, environ []string, stdin io.Reader, stdout, s
 		_, _ = fmt.Fprintln(stderr, "stead:", err)
 		return exitFailed
 	}
+	kongcompletion.Register(parser) // answers a shell that completes a line, and ends the process
 	parsed, err := parser.Parse(args)
 	switch {
 	case exited >= 0: // --help was printed

@@ -259,6 +259,8 @@ func (a *App) Run(ctx context.Context) error {
 	}
 	a.log.InfoContext(ctx, "serving", "url", a.URL(), "sites", a.NodeURL(), "operations", a.OpsURL(),
 		"nodes", a.NodesURL(), "database", a.db.Engine(), "version", a.version)
+	tellSystemd(ctx, a.log, stateReady)
+	running.Go(func() { feedWatchdog(background, a.log) })
 	a.notices.show(a)
 
 	select {
@@ -312,6 +314,7 @@ func (e *endpoint) serve() error {
 // them may take all of the time. The address for operators is served until the end.
 func (a *App) stop(ctx context.Context) error {
 	began := a.clock.Now()
+	tellSystemd(ctx, a.log, stateStopping)
 	a.draining.Store(true)
 	if delay := delayOf(a.cfg); delay > 0 {
 		a.log.InfoContext(ctx, "stopping soon: /readyz answers 503", "delay", delay)
