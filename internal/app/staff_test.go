@@ -251,6 +251,24 @@ func TestEveryOperationOfStaff(t *testing.T) {
 	})
 }
 
+func TestStaffFindAnOrderByItsNumber(t *testing.T) {
+	engines(t, simulated, func(t *testing.T, a *App) {
+		w := newStaffWorld(t, a)
+		token := w.members[auth.ReadOnly].token
+		var order struct {
+			Number string `json:"number"`
+		}
+		a.get(t, token, fmt.Sprintf("/api/v1/admin/orders/%d", w.paid)).decode(t, &order)
+		var found struct {
+			Data []admin.Hit `json:"data"`
+		}
+		a.get(t, token, "/api/v1/admin/search?q="+strings.ToLower(order.Number)).decode(t, &found)
+		if len(found.Data) != 1 || found.Data[0].Kind != "order" || found.Data[0].ID != w.paid {
+			t.Errorf("%s is %+v", order.Number, found.Data)
+		}
+	})
+}
+
 func TestTheCommittedDocumentOfStaffIsTheServedOne(t *testing.T) {
 	served, err := StaffOpenAPI(t.Context())
 	if err != nil {
