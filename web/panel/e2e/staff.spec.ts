@@ -1,4 +1,4 @@
-import { expect, stead, test, unique } from "./fixture";
+import { expect, signIn, stead, test, unique } from "./fixture";
 
 test.use({ storageState: async ({ owner }, provide) => provide(owner) });
 
@@ -55,4 +55,51 @@ test("an abusive site is suspended and comes back", async ({ page, resident }) =
   await dialog.getByLabel("Reason").fill("The page is gone");
   await dialog.getByRole("button", { name: "Bring back" }).click();
   await expect(page.getByRole("button", { name: "Suspend" })).toBeVisible();
+});
+
+test("a price is previewed before it is live, and a coupon is made", async ({ page }) => {
+  await page.goto("/panel/staff/catalog");
+  const file = page.getByLabel("The file");
+  const before = await file.inputValue();
+  await file.fill(`# Looked at by staff.\n${before}`);
+  await expect(page.getByRole("button", { name: "Make it live" })).toBeDisabled();
+  await page.getByRole("button", { name: "What changes?" }).click();
+  await expect(page.getByText("The file is right. With it there would be:")).toBeVisible();
+  await expect(page.getByRole("button", { name: "Make it live" })).toBeEnabled();
+
+  const code = unique("SPRING").toUpperCase();
+  await page.goto("/panel/staff/coupons");
+  await page.getByRole("button", { name: "New coupon" }).first().click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByLabel("Code").fill(code);
+  await dialog.getByLabel("Percent off").fill("12.5");
+  await dialog.getByRole("button", { name: "New coupon" }).click();
+  await expect(page.getByRole("row", { name: new RegExp(code) }).getByText("12.5%")).toBeVisible();
+
+  await page.goto("/panel/staff/audit?action=coupon.create");
+  await expect(page.getByRole("listitem").filter({ hasText: code }).first()).toBeVisible();
+});
+
+test("who only reads is offered nothing that changes", async ({ page, resident, owner }) => {
+  expect(owner.cookies.length).toBeGreaterThan(0);
+  await page.context().clearCookies();
+  const email = unique("vera") + "@example.com";
+  const { password } = await stead<{ password: string }>(
+    "admin",
+    "users",
+    "create",
+    email,
+    "--name",
+    "Vera",
+    "--role",
+    "read_only",
+  );
+  await signIn(page, email, password);
+  await page.goto(`/panel/staff/customers/${resident.account}`);
+  await expect(page.getByRole("region", { name: "Money", exact: true })).toBeVisible();
+  await expect(page.getByRole("button", { name: /Give money|Suspend|Sign in as/ })).toHaveCount(0);
+  await expect(page.getByRole("link", { name: "Audit log" })).toHaveCount(0);
+  await page.goto("/panel/staff/nodes");
+  await expect(page.getByRole("heading", { level: 1, name: "Hosting machines" })).toBeVisible();
+  await expect(page.getByRole("button", { name: "Invite a machine" })).toHaveCount(0);
 });

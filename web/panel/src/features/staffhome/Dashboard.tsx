@@ -70,13 +70,9 @@ function Attentions({ all }: { all: Attention[] }) {
             <Group key={one.kind} component="li" justify="space-between" gap="xs">
               <Group gap="sm">
                 <Status tone={tone(one.kind)} label={number(one.count)} />
-                {place ? (
-                  <StaffLink to={place.to} search={place.search}>
-                    {text}
-                  </StaffLink>
-                ) : (
-                  <Text>{text}</Text>
-                )}
+                <StaffLink to={place.to} search={place.search}>
+                  {text}
+                </StaffLink>
               </Group>
               {one.since && (
                 <Text size="sm" c="dimmed">

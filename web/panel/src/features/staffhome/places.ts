@@ -11,8 +11,8 @@ export interface Place {
 const list = (to: string, status?: string): Place => ({ to: to, search: status ? { status } : undefined });
 const one = (kind: string, id: number): Place => ({ to: `${kind}/${id}` });
 
-/** Where what needs attention is mended; null where no page can hasten it. */
-export function cure({ kind, oldest_id: id }: Attention): Place | null {
+/** Where what needs attention is mended. */
+export function cure({ kind, oldest_id: id }: Attention): Place {
   switch (kind) {
     case "orders_processing":
       return list("orders", "processing");
@@ -29,8 +29,20 @@ export function cure({ kind, oldest_id: id }: Attention): Place | null {
       return list("topups");
     case "tickets_waiting":
       return list("tickets", "open");
-    default:
-      return null;
+    case "jobs_failing":
+    case "jobs_discarded":
+    case "domains_waiting": // a registry is asked again by a job
+      return list("jobs");
+    case "addons_waiting":
+      return list("addons");
+    case "reviews_pending":
+      return list("reviews");
+    case "sla_proposed":
+      return list("sla");
+    case "webhooks_failing":
+      return list("webhooks", "retry");
+    case "nodes_silent":
+      return list("nodes");
   }
 }
 
@@ -59,6 +71,8 @@ export function pageOf({ kind, id, account_id: account }: Hit): Place | null {
       return one("tickets", id);
     case "topup":
       return list("topups");
+    case "node":
+      return list("nodes");
     default:
       return account > 0 ? one("customers", account) : null;
   }

@@ -11,6 +11,16 @@ import { useCan } from "./api";
 import { cents } from "./cents";
 import { t } from "./texts";
 
+/** A field that an act asks for beside the reason. */
+export interface ActField {
+  name: string;
+  label: string;
+  hint?: string;
+  initial?: string;
+  optional?: boolean;
+  type?: "text" | "number" | "datetime-local" | "area";
+}
+
 /** What was entered before an act. */
 export interface Entered {
   reason: string;
@@ -18,6 +28,8 @@ export interface Entered {
   amount: number;
   /** Of the list of choices; empty when none was asked for. */
   choice: string;
+  /** What stands in the further fields, by their names. */
+  fields: Record<string, string>;
   /** The idempotency key of this act: sending it twice does it once. */
   key: string;
 }
@@ -34,6 +46,7 @@ interface Props extends Omit<ButtonProps, "children"> {
   /** The amount asked for: its label, and what stands in the field. */
   amount?: { label: string; initial?: string };
   choice?: { label: string; options: { value: string; label: string }[] };
+  fields?: ActField[];
   /** What must be typed where much is lost. */
   word?: string;
   danger?: boolean;
@@ -42,7 +55,7 @@ interface Props extends Omit<ButtonProps, "children"> {
 
 /** A button for something that staff do to somebody's things: it says what happens and asks for the reason, for the audit log. */
 export function Act({ operation, label, danger, ...rest }: Props) {
-  const { text, reason, amount, choice, word, act, ...button } = rest;
+  const { text, reason, amount, choice, fields, word, act, ...button } = rest;
   const can = useCan();
   const [opened, { open, close }] = useDisclosure();
   if (!can(operation)) return null;
@@ -52,30 +65,35 @@ export function Act({ operation, label, danger, ...rest }: Props) {
         {label}
       </Button>
       <Modal opened={opened} onClose={close} title={label} centered>
-        <ActForm {...{ label, danger, text, reason, amount, choice, word, act, close }} />
+        <ActForm {...{ label, danger, text, reason, amount, choice, fields, word, act, close }} />
       </Modal>
     </>
   );
 }
 
-type FormProps = Pick<Props, "label" | "danger" | "text" | "reason" | "amount" | "choice" | "word" | "act"> & {
+type FormProps = Pick<
+  Props,
+  "label" | "danger" | "text" | "reason" | "amount" | "choice" | "fields" | "word" | "act"
+> & {
   close: () => void;
 };
 
-function ActForm({ label, danger, text, reason, amount, choice, word, act, close }: FormProps) {
+function ActForm({ label, danger, text, reason, amount, choice, fields = [], word, act, close }: FormProps) {
   const [key] = useState(newKey);
   const [because, setBecause] = useState("");
   const [money, setMoney] = useState(amount?.initial ?? "");
   const [chosen, setChosen] = useState(choice?.options[0]?.value ?? "");
+  const [values, setValues] = useState(() => Object.fromEntries(fields.map((one) => [one.name, one.initial ?? ""])));
   const [typed, setTyped] = useState("");
   const [tried, setTried] = useState(false);
   const [run, { busy, error }] = useAction(act);
   const value = amount ? cents(money) : 0;
   const noReason = reason !== undefined && because.trim() === "";
+  const missing = (one: ActField) => !one.optional && (values[one.name] ?? "").trim() === "";
   const submit = async () => {
     setTried(true);
-    if (noReason || value === null || (word && typed !== word)) return;
-    if (await run({ reason: because.trim(), amount: value, choice: chosen, key })) close();
+    if (noReason || value === null || fields.some(missing) || (word && typed !== word)) return;
+    if (await run({ reason: because.trim(), amount: value, choice: chosen, fields: values, key })) close();
   };
   return (
     <form
@@ -108,6 +126,25 @@ function ActForm({ label, danger, text, reason, amount, choice, word, act, close
             onChange={(event) => setChosen(event.currentTarget.value)}
           />
         )}
+        {fields.map((one) => {
+          const Field = one.type === "area" ? Textarea : TextInput;
+          return (
+            <Field
+              key={one.name}
+              type={one.type === "area" ? undefined : (one.type ?? "text")}
+              label={one.label}
+              description={one.hint}
+              value={values[one.name] ?? ""}
+              onChange={(event: { currentTarget: { value: string } }) => {
+                const next = event.currentTarget.value;
+                setValues((before) => ({ ...before, [one.name]: next }));
+              }}
+              autoComplete="off"
+              required={!one.optional}
+              error={tried && missing(one) ? t("field.missing") : undefined}
+            />
+          );
+        })}
         {reason && (
           <Textarea
             label={t("reason")}

@@ -1,0 +1,127 @@
+import { Code } from "@mantine/core";
+import { IconTicket } from "@tabler/icons-react";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+
+import { number, percent } from "~/i18n/formats";
+import { DataTable } from "~/ui/DataTable";
+import { Empty } from "~/ui/Empty";
+import { Load } from "~/ui/Load";
+import { done } from "~/ui/notice";
+import { PageHeader } from "~/ui/PageHeader";
+import { Act } from "~/ui/staff/Act";
+import { t as shared } from "~/ui/staff/texts";
+import { usd } from "~/ui/staff/usd";
+import { Status } from "~/ui/Status";
+import { When } from "~/ui/When";
+
+import { coupons, createCoupon, disableCoupon, type Coupon } from "./api";
+import { t } from "./texts";
+
+const worth = (row: Coupon) =>
+  row.percent_basis_points ? percent(row.percent_basis_points / 10_000, 2) : usd(row.amount_usd_cents ?? 0);
+
+export function Coupons() {
+  const query = useQuery(coupons);
+  const queries = useQueryClient();
+  const changed = async (message: string) => {
+    await queries.invalidateQueries({ queryKey: ["staff", "coupons"] });
+    done(message);
+  };
+  const add = (
+    <Act
+      operation="staff.coupons.create"
+      label={t("coupons.new")}
+      text={t("coupons.new.text")}
+      fields={[
+        { name: "code", label: t("coupons.code") },
+        { name: "percent", label: t("coupons.percent"), type: "number" },
+        { name: "total", label: t("coupons.max_total"), hint: t("coupons.unbound"), type: "number", optional: true },
+        { name: "each", label: t("coupons.max_each"), hint: t("coupons.unbound"), type: "number", optional: true },
+        { name: "products", label: t("coupons.products"), hint: t("coupons.products.hint"), optional: true },
+        { name: "ends", label: t("coupons.ends"), type: "datetime-local", optional: true },
+        { name: "note", label: t("coupons.note"), optional: true },
+      ]}
+      act={async ({ fields }) => {
+        const made = await createCoupon({
+          code: fields.code ?? "",
+          percent_basis_points: Math.round(Number(fields.percent) * 100),
+          max_total: Number(fields.total) || undefined,
+          max_each: Number(fields.each) || undefined,
+          products: fields.products ? fields.products.split(/[\s,]+/).filter(Boolean) : undefined,
+          ends_at: fields.ends ? new Date(fields.ends).toISOString() : undefined,
+          note: fields.note || undefined,
+        });
+        await changed(t("coupons.made", { code: made.code }));
+      }}
+    />
+  );
+  return (
+    <>
+      <PageHeader title={t("coupons.title")} description={t("coupons.description")} actions={add} />
+      <Load query={query}>
+        {({ data }) =>
+          data.length === 0 ? (
+            <Empty icon={IconTicket} title={t("coupons.none")} action={add} />
+          ) : (
+            <DataTable
+              caption={t("coupons.title")}
+              rows={data}
+              rowKey={(row) => row.code}
+              columns={[
+                { key: "code", label: t("coupons.code"), render: (row) => <Code>{row.code}</Code> },
+                { key: "worth", label: t("coupons.worth"), right: true, render: worth },
+                {
+                  key: "state",
+                  label: shared("column.status"),
+                  render: (row) => (
+                    <Status
+                      tone={row.disabled_at ? "neutral" : "good"}
+                      label={t(row.disabled_at ? "coupons.over" : "coupons.valid")}
+                    />
+                  ),
+                },
+                {
+                  key: "redeemed",
+                  label: t("coupons.redeemed"),
+                  right: true,
+                  render: (row) => number(row.redeemed) + (row.max_total ? ` / ${number(row.max_total)}` : ""),
+                },
+                {
+                  key: "given",
+                  label: t("coupons.given"),
+                  right: true,
+                  render: (row) => usd(row.discount_usd_cents),
+                },
+                {
+                  key: "ends",
+                  label: t("coupons.ends"),
+                  render: (row) => (row.ends_at ? <When time={row.ends_at} /> : "–"),
+                },
+                { key: "note", label: t("coupons.note"), render: (row) => row.note || "–" },
+                {
+                  key: "actions",
+                  label: shared("column.actions"),
+                  actions: true,
+                  render: (row) =>
+                    !row.disabled_at && (
+                      <Act
+                        operation="staff.coupons.disable"
+                        label={t("coupons.end")}
+                        size="compact-sm"
+                        text={t("coupons.end.text", { code: row.code })}
+                        danger
+                        act={async () => {
+                          await disableCoupon(row.code);
+                          await changed(t("coupons.ended", { code: row.code }));
+                        }}
+                      />
+                    ),
+                },
+              ]}
+            />
+          )
+        }
+      </Load>
+    </>
+  );
+}

@@ -1,0 +1,94 @@
+import { Alert, Button, Group, Stack, Text, Textarea } from "@mantine/core";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
+
+import { useAction } from "~/ui/action";
+import { ErrorNote } from "~/ui/ErrorNote";
+import { Load } from "~/ui/Load";
+import { done } from "~/ui/notice";
+import { PageHeader } from "~/ui/PageHeader";
+import { useCan } from "~/ui/staff/api";
+
+import { file, put, type Kind } from "./api";
+import { t } from "./texts";
+
+export const Catalog = () => <PriceFile kind="catalog" />;
+export const DomainPrices = () => <PriceFile kind="domain-prices" />;
+
+/** What is sold, as a file: edited, then looked at, then made live. */
+function PriceFile({ kind }: { kind: Kind }) {
+  const query = useQuery(file(kind));
+  return (
+    <>
+      <PageHeader title={t(`${kind}.title`)} description={t(`${kind}.description`)} />
+      <Load query={query}>{(data) => <Editor key={data.file} kind={kind} initial={data.file} />}</Load>
+    </>
+  );
+}
+
+type Report = Awaited<ReturnType<typeof put>>;
+
+function Editor({ kind, initial }: { kind: Kind; initial: string }) {
+  const can = useCan();
+  const queries = useQueryClient();
+  const [text, setText] = useState(initial);
+  const [seen, setSeen] = useState<{ text: string; report: Report } | null>(null);
+  const [preview, { busy: looking, error }] = useAction(async () => {
+    setSeen({ text, report: await put(kind, text, false) });
+  });
+  const [publish, { busy: publishing, error: refused }] = useAction(async () => {
+    await put(kind, text, true);
+    await queries.invalidateQueries({ queryKey: ["staff", kind] });
+    done(t("file.live"));
+  });
+  const may = can(kind === "catalog" ? "staff.catalog.import" : "staff.domain_prices.import");
+  const looked = seen?.text === text && text !== initial;
+  return (
+    <Stack>
+      <Textarea
+        label={t("file")}
+        description={t("file.hint")}
+        value={text}
+        onChange={(event) => setText(event.currentTarget.value)}
+        autosize
+        minRows={16}
+        maxRows={36}
+        readOnly={!may}
+        spellCheck={false}
+        styles={{ input: { fontFamily: "var(--mantine-font-family-monospace)", whiteSpace: "pre", overflowX: "auto" } }}
+      />
+      <ErrorNote error={error ?? refused} />
+      {looked && seen && <Preview report={seen.report} />}
+      {may && (
+        <Group justify="flex-end">
+          <Button variant="default" onClick={() => setText(initial)} disabled={text === initial}>
+            {t("file.reset")}
+          </Button>
+          <Button variant="light" onClick={() => void preview()} loading={looking} disabled={text === initial}>
+            {t("file.preview")}
+          </Button>
+          <Button onClick={() => void publish()} loading={publishing} disabled={!looked}>
+            {t("file.publish")}
+          </Button>
+        </Group>
+      )}
+    </Stack>
+  );
+}
+
+function Preview({ report }: { report: Report }) {
+  const withdrawn = Array.isArray(report.withdrawn) ? (report.withdrawn as string[]) : [];
+  const counts = Object.entries(report).filter((entry): entry is [string, number] => typeof entry[1] === "number");
+  return (
+    <Alert color={withdrawn.length > 0 ? "orange" : "blue"} title={t("preview.title")} role="status">
+      <Text size="sm">
+        {counts.map(([name, count]) => `${t(`preview.${name}` as "preview.plans")}: ${count}`).join(" · ")}
+      </Text>
+      {withdrawn.length > 0 && (
+        <Text size="sm" fw={600}>
+          {t("preview.withdrawn", { names: withdrawn.join(", ") })}
+        </Text>
+      )}
+    </Alert>
+  );
+}

@@ -1,0 +1,54 @@
+import { queryOptions } from "@tanstack/react-query";
+
+import { call } from "~/api/client";
+import { staff, type Schemas } from "~/api/staff";
+
+export type Coupon = Schemas["AdminCoupon"];
+
+/** The two files that say what is sold. */
+export type Kind = "catalog" | "domain-prices";
+
+export const file = (kind: Kind) =>
+  queryOptions({
+    queryKey: ["staff", kind],
+    queryFn: ({ signal }) =>
+      kind === "catalog"
+        ? call(staff.GET("/api/v1/admin/catalog", { signal }))
+        : call(staff.GET("/api/v1/admin/domain-prices", { signal })),
+    staleTime: Infinity, // what is being edited must not change under the hands
+  });
+
+/** What a file would change, or with `live` what it has changed, as counts by name and what is taken off sale. */
+export async function put(kind: Kind, text: string, live: boolean) {
+  const params = { query: { dry_run: !live } };
+  const report: Record<string, unknown> =
+    kind === "catalog"
+      ? await call(staff.PUT("/api/v1/admin/catalog", { params, body: { file: text } }))
+      : await call(staff.PUT("/api/v1/admin/domain-prices", { params, body: { file: text } }));
+  return report;
+}
+
+export const coupons = queryOptions({
+  queryKey: ["staff", "coupons"],
+  queryFn: ({ signal }) => call(staff.GET("/api/v1/admin/coupons", { signal })),
+});
+export const createCoupon = (body: Schemas["StaffNewCouponBody"]) =>
+  call(staff.POST("/api/v1/admin/coupons", { body }));
+export const disableCoupon = (code: string) =>
+  call(staff.POST("/api/v1/admin/coupons/{code}/disable", { params: { path: { code } } }));
+
+export const currencies = queryOptions({
+  queryKey: ["staff", "currencies"],
+  queryFn: ({ signal }) => call(staff.GET("/api/v1/admin/currencies", { signal })),
+});
+export const setRate = (currency: string, rate: string) =>
+  call(staff.PUT("/api/v1/admin/currencies/{currency}", { params: { path: { currency } }, body: { rate } }));
+
+export const addons = queryOptions({
+  queryKey: ["staff", "addons"],
+  queryFn: ({ signal }) => call(staff.GET("/api/v1/admin/addons", { signal })),
+});
+export const makeAddon = (addon: number, value: string) =>
+  call(staff.POST("/api/v1/admin/addons/{addon}/make", { params: { path: { addon } }, body: { value } }));
+export const refuseAddon = (addon: number) =>
+  call(staff.POST("/api/v1/admin/addons/{addon}/refuse", { params: { path: { addon } } }));

@@ -1,0 +1,41 @@
+import { infiniteQueryOptions } from "@tanstack/react-query";
+
+import { addressOf, call } from "~/api/client";
+import { staff, type Schemas } from "~/api/staff";
+
+export type Entry = Schemas["AuditShown"];
+export type Role = Schemas["StaffRoleBody"]["role"];
+export const roles: Role[] = ["owner", "billing", "support", "technician", "read_only"];
+
+export const setRole = (account: number, role: Role) =>
+  call(staff.PUT("/api/v1/admin/staff/{account}", { params: { path: { account } }, body: { role } }));
+export const removeStaff = (account: number) =>
+  call(staff.DELETE("/api/v1/admin/staff/{account}", { params: { path: { account } } }));
+
+/** Finds the account of an address, whole. */
+export async function accountOf(email: string) {
+  const { data } = await call(staff.GET("/api/v1/admin/customers", { params: { query: { q: email } } }));
+  return data.find((one) => one.email === email.toLowerCase());
+}
+
+export interface AuditFilter {
+  account_id?: number;
+  action?: string;
+}
+
+export const audit = (filter: AuditFilter) =>
+  infiniteQueryOptions({
+    queryKey: ["staff", "audit", filter],
+    initialPageParam: undefined as number | undefined,
+    queryFn: ({ pageParam, signal }) =>
+      call(staff.GET("/api/v1/admin/audit", { params: { query: { ...filter, cursor: pageParam } }, signal })),
+    getNextPageParam: (last) => last.next_cursor ?? undefined,
+  });
+
+/** The address of the log as a file. */
+export const exportOf = ({ account_id, action }: AuditFilter, format: "csv" | "ndjson") =>
+  addressOf("/api/v1/admin/audit/export", {
+    format,
+    ...(account_id ? { account_id: String(account_id) } : {}),
+    ...(action ? { action } : {}),
+  });

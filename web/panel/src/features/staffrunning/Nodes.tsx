@@ -1,0 +1,161 @@
+import { Alert, Card, Code, Group, Progress, SimpleGrid, Stack, Text, Title } from "@mantine/core";
+import { IconServer2 } from "@tabler/icons-react";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
+
+import type { Schemas } from "~/api/staff";
+import { megabytes, number } from "~/i18n/formats";
+import { Copy } from "~/ui/Copy";
+import { Empty } from "~/ui/Empty";
+import { Load } from "~/ui/Load";
+import { done } from "~/ui/notice";
+import { PageHeader } from "~/ui/PageHeader";
+import { Act } from "~/ui/staff/Act";
+import { Facts, type Fact } from "~/ui/staff/Facts";
+import { StaffLink } from "~/ui/staff/StaffLink";
+import { Status, type Tone } from "~/ui/Status";
+import { When } from "~/ui/When";
+
+import { addNode, drain, nodes, rejoin, resume, type Node } from "./api";
+import { t } from "./texts";
+
+const tones: Record<string, Tone> = { invited: "neutral", active: "good", draining: "warn", retired: "neutral" };
+
+/** The hosting machines: their room and health, who may get more services, and the invitation of new ones. */
+export function Nodes() {
+  const query = useQuery(nodes);
+  const queries = useQueryClient();
+  const [invited, setInvited] = useState<Schemas["AdminInvitation"] | null>(null);
+  const refresh = () => queries.invalidateQueries({ queryKey: ["staff", "nodes"] });
+  const add = (
+    <Act
+      operation="staff.nodes.add"
+      label={t("nodes.add")}
+      text={t("nodes.add.text")}
+      fields={[
+        { name: "name", label: t("nodes.name") },
+        { name: "location", label: t("nodes.location"), optional: true },
+      ]}
+      act={async ({ fields }) => {
+        setInvited(await addNode({ name: fields.name ?? "", location: fields.location }));
+        await refresh();
+      }}
+    />
+  );
+  return (
+    <>
+      <PageHeader title={t("nodes.title")} description={t("nodes.description")} actions={add} />
+      <Stack>
+        {invited && (
+          <Alert
+            color="blue"
+            title={t("nodes.invited", { name: invited.node.name })}
+            withCloseButton
+            onClose={() => setInvited(null)}
+          >
+            <Text mb="xs">{t("nodes.invited.text")}</Text>
+            <Copy value={invited.command} label={t("nodes.command")} />
+          </Alert>
+        )}
+        <Load query={query}>
+          {({ data }) =>
+            data.length === 0 ? (
+              <Empty icon={IconServer2} title={t("nodes.none")} text={t("nodes.none.text")} />
+            ) : (
+              <SimpleGrid cols={{ base: 1, md: 2 }}>
+                {data.map((node) => (
+                  <NodeCard key={node.id} node={node} refresh={refresh} onInvited={setInvited} />
+                ))}
+              </SimpleGrid>
+            )
+          }
+        </Load>
+      </Stack>
+    </>
+  );
+}
+
+function NodeCard({
+  node,
+  refresh,
+  onInvited,
+}: {
+  node: Node;
+  refresh: () => Promise<void>;
+  onInvited: (invitation: Schemas["AdminInvitation"]) => void;
+}) {
+  const { name, capacity: room } = node;
+  const used = room.disk_mb ? 100 - (room.disk_free_mb / room.disk_mb) * 100 : 0;
+  const facts: Fact[] = [
+    [
+      t("nodes.services"),
+      <StaffLink key="services" to="services" search={{ node: name }}>
+        {number(node.services)}
+      </StaffLink>,
+    ],
+    [t("nodes.sold"), `${megabytes(node.sold_disk_mb)} / ${megabytes(node.sellable_disk_mb)}`],
+    [t("nodes.load"), `${number(room.load, { maximumFractionDigits: 2 })} / ${number(room.cpus)}`],
+    [t("nodes.memory"), `${megabytes(room.memory_free_mb)} / ${megabytes(room.memory_mb)}`],
+    [t("nodes.seen"), node.last_seen_at ? <When key="seen" time={node.last_seen_at} form="relative" /> : "–"],
+    [t("nodes.version"), node.version || "–"],
+  ];
+  return (
+    <Card withBorder component="section" aria-label={name}>
+      <Group justify="space-between" mb="sm">
+        <Title order={2}>{name}</Title>
+        <Status
+          tone={tones[node.state] ?? "neutral"}
+          label={node.state in tones ? t(`node.${node.state}` as "node.active") : node.state}
+        />
+      </Group>
+      <Text size="sm" c="dimmed" mb="xs">
+        <Code>{node.address || "–"}</Code> {node.location}
+      </Text>
+      <Facts facts={facts} />
+      {room.disk_mb > 0 && (
+        <>
+          <Text size="sm" mt="sm">
+            {t("nodes.disk", { free: megabytes(room.disk_free_mb), all: megabytes(room.disk_mb) })}
+          </Text>
+          <Progress value={used} color={used > 90 ? "red" : undefined} aria-label={t("nodes.disk.used")} mt={4} />
+        </>
+      )}
+      <Group mt="md">
+        {node.state === "active" && (
+          <Act
+            operation="staff.nodes.drain"
+            label={t("nodes.drain")}
+            text={t("nodes.drain.text", { name })}
+            act={async () => {
+              await drain(name);
+              await refresh();
+              done(t("nodes.drained", { name }));
+            }}
+          />
+        )}
+        {node.state === "draining" && (
+          <Act
+            operation="staff.nodes.resume"
+            label={t("nodes.resume")}
+            text={t("nodes.resume.text", { name })}
+            act={async () => {
+              await resume(name);
+              await refresh();
+              done(t("nodes.resumed", { name }));
+            }}
+          />
+        )}
+        <Act
+          operation="staff.nodes.rejoin"
+          label={t("nodes.rejoin")}
+          text={t("nodes.rejoin.text", { name })}
+          danger
+          act={async () => {
+            onInvited(await rejoin(name));
+            await refresh();
+          }}
+        />
+      </Group>
+    </Card>
+  );
+}

@@ -1,0 +1,44 @@
+import { keepPreviousData, queryOptions } from "@tanstack/react-query";
+
+import { call } from "~/api/client";
+import { staff, type Schemas } from "~/api/staff";
+
+export type Node = Schemas["AdminNode"];
+export type Delivery = Schemas["AdminDelivery"];
+export const deliveryStatuses = ["pending", "sending", "success", "retry", "failed", "discarded"] as const;
+
+export const nodes = queryOptions({
+  queryKey: ["staff", "nodes"],
+  queryFn: ({ signal }) => call(staff.GET("/api/v1/admin/nodes", { signal })),
+  refetchInterval: 10_000,
+});
+
+const of = (node: string) => ({ params: { path: { node } } });
+export const addNode = (body: Schemas["StaffNewNodeBody"]) => call(staff.POST("/api/v1/admin/nodes", { body }));
+export const drain = (node: string) => call(staff.POST("/api/v1/admin/nodes/{node}/drain", of(node)));
+export const resume = (node: string) => call(staff.POST("/api/v1/admin/nodes/{node}/resume", of(node)));
+export const rejoin = (node: string) => call(staff.POST("/api/v1/admin/nodes/{node}/rejoin", of(node)));
+
+export const jobs = (page: number) =>
+  queryOptions({
+    queryKey: ["staff", "jobs", page],
+    queryFn: ({ signal }) => call(staff.GET("/api/v1/admin/jobs", { params: { query: { page } }, signal })),
+    placeholderData: keepPreviousData,
+    refetchInterval: 10_000,
+  });
+export const retryJob = (job: number) =>
+  call(staff.POST("/api/v1/admin/jobs/{job}/retry", { params: { path: { job } } }));
+
+export const deliveries = (query: { page?: number; status?: (typeof deliveryStatuses)[number] }) =>
+  queryOptions({
+    queryKey: ["staff", "deliveries", query],
+    queryFn: ({ signal }) => call(staff.GET("/api/v1/admin/webhooks/deliveries", { params: { query }, signal })),
+    placeholderData: keepPreviousData,
+  });
+
+export const sections = queryOptions({
+  queryKey: ["staff", "sections"],
+  queryFn: ({ signal }) => call(staff.GET("/api/v1/admin/sections", { signal })),
+});
+export const setSection = (section: string, enabled: boolean) =>
+  call(staff.PUT("/api/v1/admin/sections/{section}", { params: { path: { section } }, body: { enabled } }));
