@@ -1,1 +1,0 @@
-import{s as e,t}from"./i18n-DHGH50Kh.js";var n,r=()=>n??=t({uz:()=>e(()=>import(`./staff.uz-Bc2jVvQh.js`),[]),ru:()=>e(()=>import(`./staff.ru-DDZ-mOCF.js`),[]),en:()=>e(()=>import(`./staff.en-CzhZDM5a.js`),[])});export{r as t};
