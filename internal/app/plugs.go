@@ -18,6 +18,7 @@ import (
 	"stead.dev/stead/internal/hosting/site"
 	"stead.dev/stead/internal/hosting/sitedomains"
 	"stead.dev/stead/internal/identity/account"
+	"stead.dev/stead/internal/identity/devices"
 	"stead.dev/stead/internal/identity/notifications"
 	"stead.dev/stead/internal/identity/oauth"
 	"stead.dev/stead/internal/names/claims"
@@ -357,6 +358,20 @@ func (p whereabouts) Apply(ctx context.Context, accountID, serviceID int64) erro
 		return err
 	}
 	return p.dns.SettleService(ctx, serviceID)
+}
+
+// applicationEnds is what follows when an application may not act for an account any more.
+type applicationEnds struct {
+	accounts *account.Service
+	devices  *devices.Service
+}
+
+// ended removes the devices that the application has registered, and tells the owner who has disconnected it.
+func (e applicationEnds) ended(ctx context.Context, tx *db.Tx, accountID, applicationID int64) error {
+	if err := e.devices.Ended(ctx, tx, accountID, applicationID); err != nil || accountID == 0 || applicationID == 0 {
+		return err
+	}
+	return e.accounts.Noted(ctx, tx, accountID, account.EventApplicationRemoved)
 }
 
 // securityLog tells owners of new ways into their services.

@@ -355,7 +355,7 @@ func (c *core) oldestJobs(ctx context.Context) (map[string]time.Duration, error)
 func (c *core) introduce() {
 	c.accounts.Connect(account.Needs{Grants: c.oauth, Referrals: c.loyalty})
 	c.catalog.Connect(catalog.Needs{Audience: c.webhooks, Rates: c.reseller})
-	c.oauth.Connect(oauth.Needs{Ending: c.devices.Ended})
+	c.oauth.Connect(oauth.Needs{Ending: applicationEnds{c.accounts, c.devices}.ended})
 	c.notifications.Connect(notifications.Needs{Pushes: c.devices})
 	c.wallet.Connect(wallet.Needs{Renewals: c.services})
 	c.services.Connect(services.Needs{

@@ -115,7 +115,7 @@ func newWorld(t *testing.T, a *App) *world {
 	w.keepACard()
 	w.ticket = w.id(a.post(t, w.owner.token, "/api/v1/tickets", ticketRequest))
 	w.ticketFile = w.fileOfTicket()
-	w.app = w.id(a.post(t, w.ownersPanel, "/api/v1/apps",
+	w.app = w.id(a.post(t, w.ownersSession, "/api/v1/apps",
 		`{"name": "Mine", "type": "public", "redirect_uris": ["http://127.0.0.1/callback"]}`))
 	w.device = w.id(a.post(t, w.owner.token, "/api/v1/me/devices", deviceRequest("the-phone-of-the-owner")))
 	put := a.do(t, request{

@@ -1,10 +1,6 @@
 package webui
 
-import (
-	"net/http"
-
-	"stead.dev/stead/internal/identity/account"
-)
+import "net/http"
 
 // connections shows which applications may use the account.
 func (ui *UI) connections(w http.ResponseWriter, r *http.Request) {
@@ -21,7 +17,6 @@ func (ui *UI) disconnect(w http.ResponseWriter, r *http.Request) {
 		ui.fail(w, r, err)
 		return
 	}
-	ui.note(r, account.EventApplicationRemoved)
 	ui.flash(w, "webui.flash.application_disconnected")
 	ui.redirect(w, r, "/account/connections")
 }

@@ -31,7 +31,7 @@ func TestTheOwnerManagesApplicationsOverTheAPI(t *testing.T) {
 	t.Parallel()
 	testkit.Engines(t, func(t *testing.T, d *db.DB, clk *clock.Fake) {
 		w := newWorld(t, d, clk)
-		mine, theirs := w.panelToken(alice), w.panelToken(admin)
+		mine, theirs := inBrowser+w.panelToken(alice), inBrowser+w.panelToken(admin)
 		made := w.call(http.MethodPost, "/api/v1/apps", mine,
 			`{"name":" My shop ","type":"confidential","redirect_uris":["https://a.example/cb"],"scopes":["orders:read","profile"],"sandbox":true}`)
 		if made.status != http.StatusCreated || !strings.HasPrefix(made.str("client_id"), "app_") || !strings.HasPrefix(made.str("client_secret"), "sts_") ||
@@ -88,6 +88,10 @@ func TestOnlyOurOwnPanelManagesApplications(t *testing.T) {
 		}
 	}
 	mine := w.panelToken(alice)
+	if got := w.call(http.MethodPost, "/api/v1/apps", mine, `{"name":"n","redirect_uris":["https://a.example/cb"]}`); got.status != http.StatusForbidden {
+		t.Errorf("a token makes an application: %d %v", got.status, got.body)
+	}
+	mine = inBrowser + mine
 	public := w.call(http.MethodPost, "/api/v1/apps", mine, `{"name":"n","redirect_uris":["https://a.example/cb"]}`)
 	if public.str("type") != "public" || public.body["client_secret"] != nil {
 		t.Errorf("by default: %v", public.body)

@@ -85,12 +85,12 @@ func (s *Service) applicationOperations() []api.Route {
 			},
 		},
 		api.Operation[createIn, secretWire]{
-			ID: "apps.create", OwnerOnly: true, Method: http.MethodPost, Path: "/api/v1/apps", Section: api.OAuth, Status: http.StatusCreated,
+			ID: "apps.create", Method: http.MethodPost, Path: "/api/v1/apps", Section: api.OAuth, Status: http.StatusCreated,
 			Description: "`client_secret` of a confidential application is in this answer only. A public application has none and must use" +
 				" PKCE. Redirect addresses are compared character by character; on a loopback address any port matches. The scope" +
 				" `admin` is never granted.",
 			Example: `{"name": "Backup tool", "type": "public", "redirect_uris": ["http://127.0.0.1/callback"], "scopes": ["profile", "services:read"]}`,
-			Auth:    api.Token, Scopes: profileScope, FirstParty: true, Summary: "Register an application",
+			Auth:    api.Token, Scopes: profileScope, Recent: true, Summary: "Register an application",
 			Errors: []*fault.Def{fault.LimitReached},
 			Handle: func(ctx context.Context, p auth.Principal, in *createIn) (*secretWire, error) {
 				b := in.Body
@@ -126,10 +126,10 @@ func (s *Service) applicationOperations() []api.Route {
 			},
 		},
 		api.Operation[applicationIn, secretWire]{
-			ID: "apps.rotate_secret", OwnerOnly: true, Method: http.MethodPost, Path: "/api/v1/apps/{application}/rotate-secret", Section: api.OAuth,
+			ID: "apps.rotate_secret", Method: http.MethodPost, Path: "/api/v1/apps/{application}/rotate-secret", Section: api.OAuth,
 			Description: "The former secret is refused from now on, and the new one is in this answer only. Tokens that were issued stay " +
 				"valid. Public applications have no secret: `validation_failed`.",
-			Auth: api.Token, Scopes: profileScope, FirstParty: true, Summary: "Give an application a new secret",
+			Auth: api.Token, Scopes: profileScope, Recent: true, Summary: "Give an application a new secret",
 			Errors: []*fault.Def{fault.UnsupportedOperation},
 			Handle: func(ctx context.Context, p auth.Principal, in *applicationIn) (*secretWire, error) {
 				a, secret, err := s.RotateSecret(ctx, p.AccountID, in.Application)

@@ -117,7 +117,7 @@ func replica(t testing.TB, d *db.DB, clk clock.Clock, box *secret.Box, p *people
 	w.s = oauth.New(c)
 	w.s.Connect(oauth.Needs{Ending: oauth.NothingElse})
 	edge := api.NewEdge(api.Config{
-		DB: d, Verifier: w.s, Switches: w.off, Limiter: throttle.New(d, clk), Answers: idempotency.NewStore(d),
+		DB: d, Verifier: browsers{w.s}, Switches: w.off, Limiter: throttle.New(d, clk), Answers: idempotency.NewStore(d),
 		Default:  throttle.Policy{Name: "default", Limit: 100_000, Window: time.Minute},
 		Policies: map[string]throttle.Policy{oauth.Throttle.Name: oauth.Throttle},
 		MaxBody:  1 << 20, Timeout: time.Minute, Language: "en", BaseURL: base, Version: "test",
@@ -358,4 +358,18 @@ func (w *world) signalAccount(id int64) {
 	w.tx(func(ctx context.Context, tx *db.Tx) error {
 		return w.hub.Send(ctx, tx, oauth.AccountTopic, strconv.FormatInt(id, 10))
 	})
+}
+
+// browsers takes a token with inBrowser before it for the session of a browser whose owner has just proved who they are.
+type browsers struct{ *oauth.Service }
+
+const inBrowser = "browser-"
+
+func (b browsers) Verify(ctx context.Context, token string) (auth.Principal, error) {
+	token, session := strings.CutPrefix(token, inBrowser)
+	p, err := b.Service.Verify(ctx, token)
+	if session {
+		p.SessionID, p.Recent = 1, true
+	}
+	return p, err
 }

@@ -145,3 +145,48 @@ test("a device that nobody knows is signed out, and the log tells of it", async 
   await expect(page.getByRole("cell", { name: /Password changed/ })).toBeVisible();
   await expect(page.getByRole("cell", { name: /Safari on iPhone/ })).toBeVisible();
 });
+
+test("an integrator registers an application, gets a new secret, and deletes it", async ({ page, customer: _ }) => {
+  await page.goto("/panel/account/applications");
+  await page.getByRole("button", { name: "New application" }).first().click();
+  const dialog = page.getByRole("dialog");
+  await expect(dialog.getByRole("checkbox", { checked: true })).toHaveCount(0);
+  await dialog.getByLabel("Name").fill("Backup tool");
+  await dialog.getByRole("radio", { name: /Confidential/ }).check();
+  await dialog.getByLabel("Redirect addresses").fill("https://app.example.com/callback");
+  await dialog.getByRole("button", { name: "Register" }).click();
+  await expect(dialog.getByText("Choose at least one.")).toBeVisible();
+  await dialog.getByRole("checkbox", { name: /services:read/ }).check();
+  await dialog.getByRole("button", { name: "Register" }).click();
+  const first = await page.getByRole("dialog").locator("code").nth(1).textContent();
+  expect(first).toMatch(/^sts_/);
+  await page.getByRole("button", { name: "Done" }).click();
+
+  await page.getByRole("link", { name: "Backup tool" }).click();
+  await page.getByRole("button", { name: "New secret" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "New secret" }).click();
+  await expect(page.getByText("shown only this once")).toBeVisible();
+  expect(await page.getByRole("dialog").locator("code").nth(1).textContent()).not.toBe(first);
+  await page.getByRole("button", { name: "Done" }).click();
+  await page.getByLabel("Name").fill("Backups");
+  await page.getByRole("button", { name: "Save" }).click();
+  await expect(page.getByText("The application is saved.")).toBeVisible();
+  await page.getByRole("button", { name: "Delete the application" }).click();
+  await page.getByRole("dialog").getByLabel("Type Backups to confirm").fill("Backups");
+  await page.getByRole("dialog").getByRole("button", { name: "Delete the application" }).click();
+  await expect(page.getByText("You have no applications yet")).toBeVisible();
+});
+
+test("a phone that is lost gets no more notifications", async ({ page, customer }) => {
+  await customer.call("POST", "/me/devices", {
+    platform: "android",
+    token: "a-phone-that-is-lost-1234567890",
+    name: "Pixel 9",
+  });
+  await page.goto("/panel/account/devices");
+  await page.getByRole("button", { name: "Remove Pixel 9" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Remove Pixel 9" }).click();
+  await expect(page.getByText("No device is registered")).toBeVisible();
+  await page.goto("/panel/account/connections");
+  await expect(page.getByText("No application is connected")).toBeVisible();
+});

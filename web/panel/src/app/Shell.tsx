@@ -20,7 +20,7 @@ import { lazy, Suspense, useEffect } from "react";
 import { languages, setLanguage, useLang, type Lang } from "~/i18n/i18n";
 
 import { boot, isOn } from "./boot";
-import { accountPages, profilePages, serverPages, servicePages, type Entry } from "./navigation";
+import { accountPages, profilePages, servicePages, type Entry } from "./navigation";
 import { t } from "./texts";
 import { useBegun } from "./uploads/begun";
 
@@ -207,11 +207,6 @@ function AccountMenu() {
               {t(label)}
             </Menu.Item>
           ))}
-        {serverPages.map(({ href, label }) => (
-          <Menu.Item key={href} component="a" href={href}>
-            {t(label)}
-          </Menu.Item>
-        ))}
         <Menu.Divider />
         <Menu.Item onClick={() => void signOut()}>{t("sign_out")}</Menu.Item>
       </Menu.Dropdown>

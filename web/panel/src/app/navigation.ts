@@ -1,4 +1,5 @@
 import {
+  IconApps,
   IconActivityHeartbeat,
   IconArchive,
   IconBell,
@@ -6,6 +7,7 @@ import {
   IconCertificate,
   IconClock,
   IconDatabase,
+  IconDeviceMobile,
   IconDevices,
   IconFileInvoice,
   IconFileText,
@@ -18,6 +20,7 @@ import {
   IconLayout,
   IconLifebuoy,
   IconMail,
+  IconPlugConnected,
   IconReceiptDollar,
   IconServer,
   IconShieldLock,
@@ -89,10 +92,7 @@ export const profilePages: Entry[] = [
   { to: "/account/security", label: "nav.security", icon: IconShieldLock },
   { to: "/account/sessions", label: "nav.sessions", icon: IconDevices },
   { to: "/account/log", label: "nav.log", icon: IconHistory },
-];
-
-/** Pages that the server draws itself. */
-export const serverPages: { href: string; label: Entry["label"] }[] = [
-  { href: "/account/connections", label: "nav.connections" },
-  { href: "/account/applications", label: "nav.applications" },
+  { to: "/account/connections", label: "nav.connections", icon: IconPlugConnected, section: "oauth" },
+  { to: "/account/applications", label: "nav.applications", icon: IconApps, section: "oauth" },
+  { to: "/account/devices", label: "nav.devices", icon: IconDeviceMobile },
 ];

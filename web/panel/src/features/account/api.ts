@@ -74,3 +74,48 @@ export async function addPasskey(name: string): Promise<boolean> {
   await call(api.POST("/api/v1/me/passkeys", { body: { ceremony, name, credential } }));
   return true;
 }
+
+export type Connection = Schemas["OauthConnection"];
+export type Application = Schemas["OauthApplication"];
+export type Device = Schemas["Device"];
+
+export const connections = (page: number) =>
+  queryOptions({
+    queryKey: ["connections", page],
+    queryFn: ({ signal }) => call(api.GET("/api/v1/me/connections", { params: { query: { page } }, signal })),
+  });
+
+export const disconnect = (application: number) =>
+  call(api.DELETE("/api/v1/me/connections/{application}", { params: { path: { application } } }));
+
+export const applications = (page: number) =>
+  queryOptions({
+    queryKey: ["applications", page],
+    queryFn: ({ signal }) => call(api.GET("/api/v1/apps", { params: { query: { page } }, signal })),
+  });
+
+export const application = (id: number) =>
+  queryOptions({
+    queryKey: ["applications", "one", id],
+    queryFn: ({ signal }) =>
+      call(api.GET("/api/v1/apps/{application}", { params: { path: { application: id } }, signal })),
+  });
+
+export const createApplication = (body: Schemas["OauthCreateBody"]) => call(api.POST("/api/v1/apps", { body }));
+
+export const updateApplication = (application: number, body: Schemas["OauthUpdateBody"]) =>
+  call(api.PATCH("/api/v1/apps/{application}", { params: { path: { application } }, body }));
+
+export const rotateSecret = (application: number) =>
+  call(api.POST("/api/v1/apps/{application}/rotate-secret", { params: { path: { application } } }));
+
+export const deleteApplication = (application: number) =>
+  call(api.DELETE("/api/v1/apps/{application}", { params: { path: { application } } }));
+
+export const devices = queryOptions({
+  queryKey: ["devices"],
+  queryFn: ({ signal }) => call(api.GET("/api/v1/me/devices", { signal })),
+});
+
+export const removeDevice = (device: number) =>
+  call(api.DELETE("/api/v1/me/devices/{device}", { params: { path: { device } } }));

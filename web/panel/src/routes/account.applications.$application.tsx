@@ -1,0 +1,13 @@
+import { createFileRoute } from "@tanstack/react-router";
+
+import { application } from "~/features/account/api";
+import { ApplicationPage } from "~/features/account/ApplicationPage";
+
+export const Route = createFileRoute("/account/applications/$application")({
+  loader: ({ context, params }) => context.queryClient.prefetchQuery(application(Number(params.application))),
+  component: Page,
+});
+
+function Page() {
+  return <ApplicationPage id={Number(Route.useParams().application)} />;
+}
