@@ -17,6 +17,8 @@ import { Route as RewardsRouteImport } from "./routes/rewards";
 import { Route as SignedInRouteImport } from "./routes/signed-in";
 import { Route as WalletRouteImport } from "./routes/wallet";
 import { Route as AccountIndexRouteImport } from "./routes/account.index";
+import { Route as AccountConnectionsRouteImport } from "./routes/account.connections";
+import { Route as AccountDevicesRouteImport } from "./routes/account.devices";
 import { Route as AccountLogRouteImport } from "./routes/account.log";
 import { Route as AccountProfileRouteImport } from "./routes/account.profile";
 import { Route as AccountSecurityRouteImport } from "./routes/account.security";
@@ -35,6 +37,8 @@ import { Route as StaffSplatRouteImport } from "./routes/staff.$";
 import { Route as SupportIndexRouteImport } from "./routes/support.index";
 import { Route as SupportTicketRouteImport } from "./routes/support.$ticket";
 import { Route as SupportNewRouteImport } from "./routes/support.new";
+import { Route as AccountApplicationsIndexRouteImport } from "./routes/account.applications.index";
+import { Route as AccountApplicationsApplicationRouteImport } from "./routes/account.applications.$application";
 import { Route as ServicesServiceIndexRouteImport } from "./routes/services.$service.index";
 import { Route as ServicesServiceAccessRouteImport } from "./routes/services.$service.access";
 import { Route as ServicesServiceAgentRouteImport } from "./routes/services.$service.agent";
@@ -92,6 +96,16 @@ const WalletRoute = WalletRouteImport.update({
 const AccountIndexRoute = AccountIndexRouteImport.update({
   id: "/account/",
   path: "/account/",
+  getParentRoute: () => rootRouteImport,
+} as any);
+const AccountConnectionsRoute = AccountConnectionsRouteImport.update({
+  id: "/account/connections",
+  path: "/account/connections",
+  getParentRoute: () => rootRouteImport,
+} as any);
+const AccountDevicesRoute = AccountDevicesRouteImport.update({
+  id: "/account/devices",
+  path: "/account/devices",
   getParentRoute: () => rootRouteImport,
 } as any);
 const AccountLogRoute = AccountLogRouteImport.update({
@@ -184,6 +198,18 @@ const SupportNewRoute = SupportNewRouteImport.update({
   path: "/support/new",
   getParentRoute: () => rootRouteImport,
 } as any);
+const AccountApplicationsIndexRoute =
+  AccountApplicationsIndexRouteImport.update({
+    id: "/account/applications/",
+    path: "/account/applications/",
+    getParentRoute: () => rootRouteImport,
+  } as any);
+const AccountApplicationsApplicationRoute =
+  AccountApplicationsApplicationRouteImport.update({
+    id: "/account/applications/$application",
+    path: "/account/applications/$application",
+    getParentRoute: () => rootRouteImport,
+  } as any);
 const ServicesServiceIndexRoute = ServicesServiceIndexRouteImport.update({
   id: "/services/$service/",
   path: "/services/$service/",
@@ -288,6 +314,8 @@ export interface FileRoutesByFullPath {
   "/rewards": typeof RewardsRoute;
   "/signed-in": typeof SignedInRoute;
   "/wallet": typeof WalletRoute;
+  "/account/connections": typeof AccountConnectionsRoute;
+  "/account/devices": typeof AccountDevicesRoute;
   "/account/log": typeof AccountLogRoute;
   "/account/profile": typeof AccountProfileRoute;
   "/account/security": typeof AccountSecurityRoute;
@@ -307,6 +335,7 @@ export interface FileRoutesByFullPath {
   "/orders/": typeof OrdersIndexRoute;
   "/services/": typeof ServicesIndexRoute;
   "/support/": typeof SupportIndexRoute;
+  "/account/applications/$application": typeof AccountApplicationsApplicationRoute;
   "/services/$service/access": typeof ServicesServiceAccessRoute;
   "/services/$service/agent": typeof ServicesServiceAgentRoute;
   "/services/$service/backups": typeof ServicesServiceBackupsRoute;
@@ -322,6 +351,7 @@ export interface FileRoutesByFullPath {
   "/services/$service/plan": typeof ServicesServicePlanRoute;
   "/services/$service/templates": typeof ServicesServiceTemplatesRoute;
   "/services/$service/terminal": typeof ServicesServiceTerminalRoute;
+  "/account/applications/": typeof AccountApplicationsIndexRoute;
   "/services/$service/": typeof ServicesServiceIndexRoute;
   "/services/$service/edit/$": typeof ServicesServiceEditSplatRoute;
   "/services/$service/files/$": typeof ServicesServiceFilesSplatRoute;
@@ -334,6 +364,8 @@ export interface FileRoutesByTo {
   "/rewards": typeof RewardsRoute;
   "/signed-in": typeof SignedInRoute;
   "/wallet": typeof WalletRoute;
+  "/account/connections": typeof AccountConnectionsRoute;
+  "/account/devices": typeof AccountDevicesRoute;
   "/account/log": typeof AccountLogRoute;
   "/account/profile": typeof AccountProfileRoute;
   "/account/security": typeof AccountSecurityRoute;
@@ -353,6 +385,7 @@ export interface FileRoutesByTo {
   "/orders": typeof OrdersIndexRoute;
   "/services": typeof ServicesIndexRoute;
   "/support": typeof SupportIndexRoute;
+  "/account/applications/$application": typeof AccountApplicationsApplicationRoute;
   "/services/$service/access": typeof ServicesServiceAccessRoute;
   "/services/$service/agent": typeof ServicesServiceAgentRoute;
   "/services/$service/backups": typeof ServicesServiceBackupsRoute;
@@ -368,6 +401,7 @@ export interface FileRoutesByTo {
   "/services/$service/plan": typeof ServicesServicePlanRoute;
   "/services/$service/templates": typeof ServicesServiceTemplatesRoute;
   "/services/$service/terminal": typeof ServicesServiceTerminalRoute;
+  "/account/applications": typeof AccountApplicationsIndexRoute;
   "/services/$service": typeof ServicesServiceIndexRoute;
   "/services/$service/edit/$": typeof ServicesServiceEditSplatRoute;
   "/services/$service/files/$": typeof ServicesServiceFilesSplatRoute;
@@ -381,6 +415,8 @@ export interface FileRoutesById {
   "/rewards": typeof RewardsRoute;
   "/signed-in": typeof SignedInRoute;
   "/wallet": typeof WalletRoute;
+  "/account/connections": typeof AccountConnectionsRoute;
+  "/account/devices": typeof AccountDevicesRoute;
   "/account/log": typeof AccountLogRoute;
   "/account/profile": typeof AccountProfileRoute;
   "/account/security": typeof AccountSecurityRoute;
@@ -400,6 +436,7 @@ export interface FileRoutesById {
   "/orders/": typeof OrdersIndexRoute;
   "/services/": typeof ServicesIndexRoute;
   "/support/": typeof SupportIndexRoute;
+  "/account/applications/$application": typeof AccountApplicationsApplicationRoute;
   "/services/$service/access": typeof ServicesServiceAccessRoute;
   "/services/$service/agent": typeof ServicesServiceAgentRoute;
   "/services/$service/backups": typeof ServicesServiceBackupsRoute;
@@ -415,6 +452,7 @@ export interface FileRoutesById {
   "/services/$service/plan": typeof ServicesServicePlanRoute;
   "/services/$service/templates": typeof ServicesServiceTemplatesRoute;
   "/services/$service/terminal": typeof ServicesServiceTerminalRoute;
+  "/account/applications/": typeof AccountApplicationsIndexRoute;
   "/services/$service/": typeof ServicesServiceIndexRoute;
   "/services/$service/edit/$": typeof ServicesServiceEditSplatRoute;
   "/services/$service/files/$": typeof ServicesServiceFilesSplatRoute;
@@ -429,6 +467,8 @@ export interface FileRouteTypes {
     | "/rewards"
     | "/signed-in"
     | "/wallet"
+    | "/account/connections"
+    | "/account/devices"
     | "/account/log"
     | "/account/profile"
     | "/account/security"
@@ -448,6 +488,7 @@ export interface FileRouteTypes {
     | "/orders/"
     | "/services/"
     | "/support/"
+    | "/account/applications/$application"
     | "/services/$service/access"
     | "/services/$service/agent"
     | "/services/$service/backups"
@@ -463,6 +504,7 @@ export interface FileRouteTypes {
     | "/services/$service/plan"
     | "/services/$service/templates"
     | "/services/$service/terminal"
+    | "/account/applications/"
     | "/services/$service/"
     | "/services/$service/edit/$"
     | "/services/$service/files/$";
@@ -475,6 +517,8 @@ export interface FileRouteTypes {
     | "/rewards"
     | "/signed-in"
     | "/wallet"
+    | "/account/connections"
+    | "/account/devices"
     | "/account/log"
     | "/account/profile"
     | "/account/security"
@@ -494,6 +538,7 @@ export interface FileRouteTypes {
     | "/orders"
     | "/services"
     | "/support"
+    | "/account/applications/$application"
     | "/services/$service/access"
     | "/services/$service/agent"
     | "/services/$service/backups"
@@ -509,6 +554,7 @@ export interface FileRouteTypes {
     | "/services/$service/plan"
     | "/services/$service/templates"
     | "/services/$service/terminal"
+    | "/account/applications"
     | "/services/$service"
     | "/services/$service/edit/$"
     | "/services/$service/files/$";
@@ -521,6 +567,8 @@ export interface FileRouteTypes {
     | "/rewards"
     | "/signed-in"
     | "/wallet"
+    | "/account/connections"
+    | "/account/devices"
     | "/account/log"
     | "/account/profile"
     | "/account/security"
@@ -540,6 +588,7 @@ export interface FileRouteTypes {
     | "/orders/"
     | "/services/"
     | "/support/"
+    | "/account/applications/$application"
     | "/services/$service/access"
     | "/services/$service/agent"
     | "/services/$service/backups"
@@ -555,6 +604,7 @@ export interface FileRouteTypes {
     | "/services/$service/plan"
     | "/services/$service/templates"
     | "/services/$service/terminal"
+    | "/account/applications/"
     | "/services/$service/"
     | "/services/$service/edit/$"
     | "/services/$service/files/$";
@@ -568,6 +618,8 @@ export interface RootRouteChildren {
   RewardsRoute: typeof RewardsRoute;
   SignedInRoute: typeof SignedInRoute;
   WalletRoute: typeof WalletRoute;
+  AccountConnectionsRoute: typeof AccountConnectionsRoute;
+  AccountDevicesRoute: typeof AccountDevicesRoute;
   AccountLogRoute: typeof AccountLogRoute;
   AccountProfileRoute: typeof AccountProfileRoute;
   AccountSecurityRoute: typeof AccountSecurityRoute;
@@ -587,6 +639,7 @@ export interface RootRouteChildren {
   OrdersIndexRoute: typeof OrdersIndexRoute;
   ServicesIndexRoute: typeof ServicesIndexRoute;
   SupportIndexRoute: typeof SupportIndexRoute;
+  AccountApplicationsApplicationRoute: typeof AccountApplicationsApplicationRoute;
   ServicesServiceAccessRoute: typeof ServicesServiceAccessRoute;
   ServicesServiceAgentRoute: typeof ServicesServiceAgentRoute;
   ServicesServiceBackupsRoute: typeof ServicesServiceBackupsRoute;
@@ -602,6 +655,7 @@ export interface RootRouteChildren {
   ServicesServicePlanRoute: typeof ServicesServicePlanRoute;
   ServicesServiceTemplatesRoute: typeof ServicesServiceTemplatesRoute;
   ServicesServiceTerminalRoute: typeof ServicesServiceTerminalRoute;
+  AccountApplicationsIndexRoute: typeof AccountApplicationsIndexRoute;
   ServicesServiceIndexRoute: typeof ServicesServiceIndexRoute;
   ServicesServiceEditSplatRoute: typeof ServicesServiceEditSplatRoute;
   ServicesServiceFilesSplatRoute: typeof ServicesServiceFilesSplatRoute;
@@ -663,6 +717,20 @@ declare module "@tanstack/react-router" {
       path: "/account";
       fullPath: "/account/";
       preLoaderRoute: typeof AccountIndexRouteImport;
+      parentRoute: typeof rootRouteImport;
+    };
+    "/account/connections": {
+      id: "/account/connections";
+      path: "/account/connections";
+      fullPath: "/account/connections";
+      preLoaderRoute: typeof AccountConnectionsRouteImport;
+      parentRoute: typeof rootRouteImport;
+    };
+    "/account/devices": {
+      id: "/account/devices";
+      path: "/account/devices";
+      fullPath: "/account/devices";
+      preLoaderRoute: typeof AccountDevicesRouteImport;
       parentRoute: typeof rootRouteImport;
     };
     "/account/log": {
@@ -789,6 +857,20 @@ declare module "@tanstack/react-router" {
       path: "/support/new";
       fullPath: "/support/new";
       preLoaderRoute: typeof SupportNewRouteImport;
+      parentRoute: typeof rootRouteImport;
+    };
+    "/account/applications/": {
+      id: "/account/applications/";
+      path: "/account/applications";
+      fullPath: "/account/applications/";
+      preLoaderRoute: typeof AccountApplicationsIndexRouteImport;
+      parentRoute: typeof rootRouteImport;
+    };
+    "/account/applications/$application": {
+      id: "/account/applications/$application";
+      path: "/account/applications/$application";
+      fullPath: "/account/applications/$application";
+      preLoaderRoute: typeof AccountApplicationsApplicationRouteImport;
       parentRoute: typeof rootRouteImport;
     };
     "/services/$service/": {
@@ -928,6 +1010,8 @@ const rootRouteChildren: RootRouteChildren = {
   RewardsRoute: RewardsRoute,
   SignedInRoute: SignedInRoute,
   WalletRoute: WalletRoute,
+  AccountConnectionsRoute: AccountConnectionsRoute,
+  AccountDevicesRoute: AccountDevicesRoute,
   AccountLogRoute: AccountLogRoute,
   AccountProfileRoute: AccountProfileRoute,
   AccountSecurityRoute: AccountSecurityRoute,
@@ -947,6 +1031,7 @@ const rootRouteChildren: RootRouteChildren = {
   OrdersIndexRoute: OrdersIndexRoute,
   ServicesIndexRoute: ServicesIndexRoute,
   SupportIndexRoute: SupportIndexRoute,
+  AccountApplicationsApplicationRoute: AccountApplicationsApplicationRoute,
   ServicesServiceAccessRoute: ServicesServiceAccessRoute,
   ServicesServiceAgentRoute: ServicesServiceAgentRoute,
   ServicesServiceBackupsRoute: ServicesServiceBackupsRoute,
@@ -962,6 +1047,7 @@ const rootRouteChildren: RootRouteChildren = {
   ServicesServicePlanRoute: ServicesServicePlanRoute,
   ServicesServiceTemplatesRoute: ServicesServiceTemplatesRoute,
   ServicesServiceTerminalRoute: ServicesServiceTerminalRoute,
+  AccountApplicationsIndexRoute: AccountApplicationsIndexRoute,
   ServicesServiceIndexRoute: ServicesServiceIndexRoute,
   ServicesServiceEditSplatRoute: ServicesServiceEditSplatRoute,
   ServicesServiceFilesSplatRoute: ServicesServiceFilesSplatRoute,

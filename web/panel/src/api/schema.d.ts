@@ -14749,7 +14749,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Forbidden: `account_suspended`, `forbidden`, `insufficient_scope`, `sandbox_read_only` */
+            /** @description Forbidden: `account_suspended`, `forbidden`, `insufficient_scope`, `reauthentication_required`, `sandbox_read_only` */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -15196,7 +15196,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Forbidden: `account_suspended`, `forbidden`, `insufficient_scope`, `sandbox_read_only` */
+            /** @description Forbidden: `account_suspended`, `forbidden`, `insufficient_scope`, `reauthentication_required`, `sandbox_read_only` */
             403: {
                 headers: {
                     [name: string]: unknown;

@@ -1,1 +1,0 @@
-import{t as e}from"./Anchor-s-lNZtpO.js";import{n as t}from"./link-DMo5qmX9.js";import{t as n}from"./jsx-runtime-BZi9cxqW.js";var r=n(),i=t(function(t){return(0,r.jsx)(e,{...t})});export{i as t};

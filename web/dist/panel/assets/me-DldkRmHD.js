@@ -1,1 +1,0 @@
-import{t as e}from"./queryOptions-nPwYUNI4.js";import{n as t,r as n}from"./client-C7DZFxga.js";var r=e({queryKey:[`me`],queryFn:({signal:e})=>n(t.GET(`/api/v1/me`,{signal:e}))});export{r as t};

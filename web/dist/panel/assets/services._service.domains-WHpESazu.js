@@ -1,2 +1,0 @@
-const __vite__mapDeps=(i,m=__vite__mapDeps,d=(m.f||(m.f=["assets/DataTable-BKauXGw6.css"])))=>i.map(i=>d[i]);
-import{n as e,t}from"./lazyRouteComponent-47Xr2HCy.js";import{l as n}from"./link-DMo5qmX9.js";import{s as r}from"./i18n-DHGH50Kh.js";var i=e(`/services/$service/domains`)({loader:n(()=>r(()=>import(`./services._service.domains-CCGdrT2T.js`),__vite__mapDeps([0])),`loader`),component:t(()=>r(()=>import(`./services._service.domains-CCGdrT2T.js`),__vite__mapDeps([0])),`component`)});export{i as t};

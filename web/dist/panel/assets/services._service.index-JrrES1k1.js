@@ -1,1 +1,0 @@
-import{n as e,t}from"./lazyRouteComponent-47Xr2HCy.js";import{l as n}from"./link-DMo5qmX9.js";import{s as r}from"./i18n-DHGH50Kh.js";var i=e(`/services/$service/`)({loader:n(()=>r(()=>import(`./services._service.index-CzxOaIN7.js`),[]),`loader`),component:t(()=>r(()=>import(`./services._service.index-CzxOaIN7.js`),[]),`component`)});export{i as t};

@@ -1,1 +1,0 @@
-import{a as e,o as t}from"./client-C7DZFxga.js";import{c as n}from"./i18n-DHGH50Kh.js";var r=t({baseUrl:n.base,fetch:e});export{r as t};

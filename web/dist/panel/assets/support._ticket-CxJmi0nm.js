@@ -1,1 +1,0 @@
-import{n as e,t}from"./lazyRouteComponent-47Xr2HCy.js";import{l as n}from"./link-DMo5qmX9.js";import{s as r}from"./i18n-DHGH50Kh.js";var i=e(`/support/$ticket`)({loader:n(()=>r(()=>import(`./support._ticket-CWUpJ7tG.js`),[]),`loader`),component:t(()=>r(()=>import(`./support._ticket-CWUpJ7tG.js`),[]),`component`)});export{i as t};

@@ -1,1 +1,0 @@
-import{a as e}from"./i18n-DHGH50Kh.js";var t=e(`stafftickets`);export{t};

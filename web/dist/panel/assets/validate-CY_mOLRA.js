@@ -1,1 +1,0 @@
-var e=e=>/^[^\s@]+@[^\s@]+\.[^\s@]+$/.test(e.trim())?null:`problem.email`,t=e=>[...e].length<10?`problem.password_short`:null,n=e=>e.replace(/\s/g,``),r=e=>/^\d{6}$/.test(n(e))?null:`problem.code`;export{t as i,r as n,e as r,n as t};
