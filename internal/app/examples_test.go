@@ -2,6 +2,7 @@ package app
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"fmt"
 	"mime/multipart"
 	"strconv"
@@ -139,6 +140,14 @@ func (w *world) example(op api.Info, token string) request {
 	case "POST /api/v1/services/{service}/files/upload":
 		r.path += "?path=/public_html"
 		r.body, r.contentType = upload(w.t, unique("up")+".txt", "uploaded")
+	case "POST /api/v1/services/{service}/deploys/contents":
+		content := unique("content")
+		r.body, r.contentType = upload(w.t, fmt.Sprintf("%x", sha256.Sum256([]byte(content))), content)
+	case "POST /api/v1/services/{service}/deploys":
+		r.body = `{"files": []}`
+	case "POST /api/v1/services/{service}/deploys/rollback":
+		w.post(w.t, w.owner.token, fmt.Sprintf("/api/v1/services/%d/deploys", w.service), `{"files": []}`)
+		r.body = `{}`
 	}
 	return r
 }

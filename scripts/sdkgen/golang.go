@@ -25,7 +25,7 @@ var initialisms = map[string]string{
 	"http": "HTTP", "https": "HTTPS", "imap": "IMAP", "pop3": "POP3", "smtp": "SMTP", "sftp": "SFTP", "ai": "AI", "mcp": "MCP", "oauth": "OAuth",
 	"ipv4": "IPv4", "ipv6": "IPv6", "spf": "SPF", "dkim": "DKIM", "dmarc": "DMARC", "json": "JSON", "csv": "CSV", "sla": "SLA", "seo": "SEO",
 	"cpu": "CPU", "mb": "MB", "ms": "MS", "tld": "TLD", "tlds": "TLDs", "ds": "DS", "dnssec": "DNSSEC", "mx": "MX", "ns": "NS", "os": "OS",
-	"pdf": "PDF", "sql": "SQL", "etag": "ETag", "iban": "IBAN", "vat": "VAT",
+	"pdf": "PDF", "sql": "SQL", "etag": "ETag", "sha256": "SHA256", "iban": "IBAN", "vat": "VAT",
 }
 
 // camel makes an exported name of words.

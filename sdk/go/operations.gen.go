@@ -29,6 +29,7 @@ type Client struct {
 	Content       ContentAPI
 	Cron          CronAPI
 	Databases     DatabasesAPI
+	Deploys       DeploysAPI
 	DNS           DNSAPI
 	Domains       DomainsAPI
 	Files         FilesAPI
@@ -75,6 +76,7 @@ func (c *Client) assemble() {
 	c.Content.caller = c.caller
 	c.Cron.caller = c.caller
 	c.Databases.caller = c.caller
+	c.Deploys.caller = c.caller
 	c.DNS.caller = c.caller
 	c.Domains.caller = c.caller
 	c.Files.caller = c.caller
@@ -2315,6 +2317,116 @@ func (a *DatabasesAPI) All(ctx context.Context, service int64, query DatabasesQu
 		}
 		return list.Data, list.Meta.LastPage, nil
 	})
+}
+
+// DeploysAPI has the operations deploys.*.
+type DeploysAPI struct {
+	caller *caller
+}
+
+// Contents: send the contents of a deployment.
+//
+// multipart/form-data: one or more parts `file`, whose file names are the SHA-256 of what they contain in
+// lower-case hex. A content is kept for a day until a deployment uses it; to send it again is harmless.
+//
+// POST /api/v1/services/{service}/deploys/contents
+func (a *DeploysAPI) Contents(ctx context.Context, service int64, files ...UploadFile) (*FilesContents, error) {
+	answer := new(FilesContents)
+	if err := a.caller.call(ctx, request{method: http.MethodPost, path: "/api/v1/services/" + number(service) + "/deploys/contents", body: formBody(files)}, answer); err != nil {
+		return nil, err
+	}
+	return answer, nil
+}
+
+// Create: deploy a folder.
+//
+// Makes the files of the site those of the folder, all together once every content is there; each file is
+// replaced whole, pages last. Other files of the site stay. `delete` removes what an earlier release brought,
+// nobody has changed since, and the folder has no more. A content that was not sent is 404.
+//
+// POST /api/v1/services/{service}/deploys
+func (a *DeploysAPI) Create(ctx context.Context, service int64, body FilesDeployBody, options ...CallOption) (*FilesRelease, error) {
+	answer := new(FilesRelease)
+	if err := a.caller.call(ctx, request{method: http.MethodPost, path: "/api/v1/services/" + number(service) + "/deploys", body: jsonBody(body), options: options}, answer); err != nil {
+		return nil, err
+	}
+	return answer, nil
+}
+
+// DeploysQuery narrows deploys.list. The zero value of a field leaves it out.
+type DeploysQuery struct {
+	// From the account's home.
+	Directory string
+	// Page, counted from 1.
+	Page int64
+	// Items a page; values above 50 are taken as 50.
+	PerPage int64
+}
+
+func (q DeploysQuery) values() url.Values {
+	v := url.Values{}
+	set(v, "directory", q.Directory)
+	set(v, "page", q.Page)
+	set(v, "per_page", q.PerPage)
+	return v
+}
+
+// List: list the releases of a site.
+//
+// The last release comes first. The last ten can be brought back.
+//
+// GET /api/v1/services/{service}/deploys
+func (a *DeploysAPI) List(ctx context.Context, service int64, query DeploysQuery, options ...CallOption) (*FilesReleaseList, error) {
+	answer := new(FilesReleaseList)
+	if err := a.caller.call(ctx, request{method: http.MethodGet, path: "/api/v1/services/" + number(service) + "/deploys", query: query.values(), options: options}, answer); err != nil {
+		return nil, err
+	}
+	return answer, nil
+}
+
+// All: list the releases of a site. It asks for the next page when the one before has been read, and ends with
+// the first error.
+//
+// The last release comes first. The last ten can be brought back.
+//
+// GET /api/v1/services/{service}/deploys
+func (a *DeploysAPI) All(ctx context.Context, service int64, query DeploysQuery, options ...CallOption) iter.Seq2[FilesRelease, error] {
+	return pages(query.Page, func(page int64) ([]FilesRelease, int64, error) {
+		query.Page = page
+		list, err := a.List(ctx, service, query, options...)
+		if err != nil {
+			return nil, 0, err
+		}
+		return list.Data, list.Meta.LastPage, nil
+	})
+}
+
+// Plan: compare a folder with a site.
+//
+// Says which files of the folder are new or changed, and the hashes of the contents that have to be sent.
+// Nothing changes.
+//
+// POST /api/v1/services/{service}/deploys/plan
+func (a *DeploysAPI) Plan(ctx context.Context, service int64, body FilesPlanBody, options ...CallOption) (*FilesPlan, error) {
+	answer := new(FilesPlan)
+	if err := a.caller.call(ctx, request{method: http.MethodPost, path: "/api/v1/services/" + number(service) + "/deploys/plan", body: jsonBody(body), options: options}, answer); err != nil {
+		return nil, err
+	}
+	return answer, nil
+}
+
+// Rollback: bring back the files of an earlier release.
+//
+// Without `release` the one before the last. Only files that releases changed since then are touched. It is a
+// release of its own.
+//
+// POST /api/v1/services/{service}/deploys/rollback
+func (a *DeploysAPI) Rollback(ctx context.Context, service int64, body FilesRollbackBody, options ...CallOption) (*FilesRelease, error) {
+	answer := new(FilesRelease)
+	if err := a.caller.call(ctx, request{method: http.MethodPost, path: "/api/v1/services/" + number(service) + "/deploys/rollback", body: jsonBody(body), options: options}, answer); err != nil {
+		return nil, err
+	}
+	return answer, nil
 }
 
 // DNSAPI has the operations dns.*.

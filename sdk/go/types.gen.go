@@ -223,7 +223,7 @@ type AccessFTPList struct {
 // AccessKey is an object of the API.
 type AccessKey struct {
 	CreatedAt         time.Time `json:"created_at"`
-	FingerprintSha256 string    `json:"fingerprint_sha256"`
+	FingerprintSHA256 string    `json:"fingerprint_sha256"`
 	ID                int64     `json:"id"`
 	// Brought up to date once in an hour
 	LastUsedAt *time.Time `json:"last_used_at"`
@@ -2153,6 +2153,29 @@ const (
 	FilesContentEncodingBase64 = "base64"
 )
 
+// FilesContents is an object of the API.
+type FilesContents struct {
+	Received int64 `json:"received"`
+}
+
+// FilesDeployBody is an object of the API.
+type FilesDeployBody struct {
+	// Remove what earlier releases brought and the folder has no more
+	Delete *bool `json:"delete,omitzero"`
+	// From the account's home; /public_html when it is left out
+	Directory *string `json:"directory,omitzero"`
+	// All files of the folder
+	Files []FilesDeployFile `json:"files,omitzero"`
+}
+
+// FilesDeployFile is an object of the API.
+type FilesDeployFile struct {
+	// From the folder, with slashes
+	Path string `json:"path"`
+	// Of the content, in lower-case hex
+	SHA256 string `json:"sha256"`
+}
+
 // FilesEntry is an object of the API.
 type FilesEntry struct {
 	// Of a file: names this version of it.
@@ -2260,6 +2283,56 @@ type FilesMoveBody struct {
 	Overwrite *bool `json:"overwrite,omitzero"`
 	// The new path, not the directory to put it into.
 	To string `json:"to"`
+}
+
+// FilesPlan is an object of the API.
+type FilesPlan struct {
+	Added   int64 `json:"added"`
+	Changed int64 `json:"changed"`
+	// Files that the last release had, and the folder has not
+	Gone int64 `json:"gone"`
+	// SHA-256 of the contents that have to be sent
+	Missing []string `json:"missing,omitzero"`
+	// The last release; null before the first
+	Release   *int64 `json:"release"`
+	Unchanged int64  `json:"unchanged"`
+}
+
+// FilesPlanBody is an object of the API.
+type FilesPlanBody struct {
+	// From the account's home; /public_html when it is left out
+	Directory *string `json:"directory,omitzero"`
+	// All files of the folder
+	Files []FilesDeployFile `json:"files,omitzero"`
+}
+
+// FilesRelease is an object of the API.
+type FilesRelease struct {
+	Added     int64     `json:"added"`
+	Changed   int64     `json:"changed"`
+	CreatedAt time.Time `json:"created_at"`
+	Files     int64     `json:"files"`
+	ID        int64     `json:"id"`
+	// Files of earlier releases that the folder has not, and that stay
+	Kept    int64 `json:"kept"`
+	Removed int64 `json:"removed"`
+	// The release whose files it brought back, 0 for what was there before the first; null for a deployment
+	Restores  *int64 `json:"restores"`
+	Unchanged int64  `json:"unchanged"`
+}
+
+// FilesReleaseList is an object of the API.
+type FilesReleaseList struct {
+	Data []FilesRelease `json:"data,omitzero"`
+	Meta Meta           `json:"meta"`
+}
+
+// FilesRollbackBody is an object of the API.
+type FilesRollbackBody struct {
+	// From the account's home; /public_html when it is left out
+	Directory *string `json:"directory,omitzero"`
+	// The one before the last when it is left out
+	Release *int64 `json:"release,omitzero"`
 }
 
 // FilesUploaded is an object of the API.

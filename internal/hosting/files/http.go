@@ -30,9 +30,9 @@ const (
 const base = "/api/v1/services/{service}/files"
 
 // Operations are the eleven operations of "Files" (specification, table of sections; contract,
-// section 22).
+// section 22), and those of deployments.
 func (s *Service) Operations() []api.Route {
-	return []api.Route{
+	return append(s.deployOperations(),
 		api.Operation[listIn, page.List[entryWire]]{
 			ID: "files.list", Method: http.MethodGet, Path: base, Section: api.Files,
 			Auth: api.Token, Scopes: readers, Summary: "List a directory",
@@ -114,7 +114,7 @@ func (s *Service) Operations() []api.Route {
 				"of `paths` into the directory `target`, by default the archive's own. An archive that could do harm writes nothing.",
 			Errors: and(write, fault.AlreadyExists), Handle: s.archive,
 		},
-	}
+	)
 }
 
 type listIn struct {

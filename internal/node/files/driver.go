@@ -41,6 +41,7 @@ type Driver struct {
 
 	calls    semaphore.Keyed[string] // customers' calls in progress, by ref
 	searches semaphore.Keyed[string] // searches of content among them
+	deploys  semaphore.Keyed[string] // deployments among them
 
 	mu       sync.Mutex
 	meters   map[string]*meter // by ref, which unlike a name is never reused
@@ -50,6 +51,7 @@ type Driver struct {
 var (
 	_ panel.Files    = (*Driver)(nil)
 	_ panel.Archives = (*Driver)(nil)
+	_ panel.Deploys  = (*Driver)(nil)
 )
 
 // New is a driver for the homes that resolve knows by ref; resolve answers panel.ErrNotFound for others.
@@ -57,7 +59,7 @@ func New(resolve func(ref string) (Home, error)) *Driver {
 	return &Driver{
 		resolve: resolve, seed: maphash.MakeSeed(), calls: semaphore.Keyed[string]{Each: mostCalls},
 		searches: semaphore.Keyed[string]{Each: mostSearches, All: mostSearchesAll},
-		meters:   map[string]*meter{}, underWay: map[string]bool{},
+		deploys:  semaphore.Keyed[string]{Each: 1}, meters: map[string]*meter{}, underWay: map[string]bool{},
 	}
 }
 

@@ -17,6 +17,7 @@ var checked = map[Capability]func(part any) any{
 	CapSites:        func(part any) any { return checkedSites{part.(Sites)} },
 	CapFiles:        func(part any) any { return checkedFiles{part.(Files)} },
 	CapArchives:     func(part any) any { return checkedArchives{part.(Archives)} },
+	CapDeploys:      func(part any) any { return checkedDeploys{part.(Deploys)} },
 	CapCertificates: func(part any) any { return checkedCertificates{part.(Certificates)} },
 	CapIssuing:      func(part any) any { return checkedIssuing{part.(Issuing)} },
 	CapBackups:      func(part any) any { return checkedBackups{part.(Backups)} },
@@ -233,6 +234,47 @@ func (guard checkedArchives) Extract(ctx context.Context, ref, archive, target s
 		return none, err
 	}
 	return guard.part.Extract(ctx, ref, archive, target, overwrite)
+}
+
+type checkedDeploys struct{ part Deploys }
+
+func (guard checkedDeploys) PlanDeploy(ctx context.Context, ref, dir string, files []DeployFile) (DeployPlan, error) {
+	if err := intx.Check(ctx); err != nil {
+		var none DeployPlan
+		return none, err
+	}
+	return guard.part.PlanDeploy(ctx, ref, dir, files)
+}
+
+func (guard checkedDeploys) PutContent(ctx context.Context, ref, sum string, src io.Reader) error {
+	if err := intx.Check(ctx); err != nil {
+		return err
+	}
+	return guard.part.PutContent(ctx, ref, sum, src)
+}
+
+func (guard checkedDeploys) Deploy(ctx context.Context, ref, dir string, files []DeployFile, remove bool) (Release, error) {
+	if err := intx.Check(ctx); err != nil {
+		var none Release
+		return none, err
+	}
+	return guard.part.Deploy(ctx, ref, dir, files, remove)
+}
+
+func (guard checkedDeploys) Rollback(ctx context.Context, ref, dir string, to int64) (Release, error) {
+	if err := intx.Check(ctx); err != nil {
+		var none Release
+		return none, err
+	}
+	return guard.part.Rollback(ctx, ref, dir, to)
+}
+
+func (guard checkedDeploys) Releases(ctx context.Context, ref, dir string) ([]Release, error) {
+	if err := intx.Check(ctx); err != nil {
+		var none []Release
+		return none, err
+	}
+	return guard.part.Releases(ctx, ref, dir)
 }
 
 type checkedCertificates struct{ part Certificates }

@@ -24,6 +24,7 @@ const (
 	CapSites    Capability = "sites"
 	CapFiles    Capability = "files"
 	CapArchives Capability = "archives"
+	CapDeploys  Capability = "deploys"
 )
 
 // Selective is a panel whose type has more capabilities than the value: a machine of this project without a database
@@ -64,6 +65,7 @@ var capabilities = []struct {
 	{CapSites, has[Sites](CapSites)},
 	{CapFiles, has[Files](CapFiles)},
 	{CapArchives, has[Archives](CapArchives)},
+	{CapDeploys, has[Deploys](CapDeploys)},
 	{CapCertificates, has[Certificates](CapCertificates)},
 	{CapIssuing, has[Issuing](CapIssuing)},
 	{CapBackups, has[Backups](CapBackups)},

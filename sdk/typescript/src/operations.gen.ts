@@ -1436,6 +1436,77 @@ export class DatabasesAPI {
 
 }
 
+/** The operations deploys.*. */
+export class DeploysAPI {
+	readonly #caller: Caller;
+
+	constructor(caller: Caller) {
+		this.#caller = caller;
+	}
+
+	/**
+	 * Send the contents of a deployment. multipart/form-data: one or more parts `file`, whose file names are the
+	 * SHA-256 of what they contain in lower-case hex. A content is kept for a day until a deployment uses it; to
+	 * send it again is harmless.
+	 *
+	 * POST /api/v1/services/{service}/deploys/contents
+	 */
+	contents(service: number, files: Upload[], options: CallOptions = {}): Promise<Answer<"deploys.contents">> {
+		return this.#caller.call({ method: "POST", path: `/api/v1/services/${encodeURIComponent(service)}/deploys/contents`, files, options });
+	}
+
+	/**
+	 * Deploy a folder. Makes the files of the site those of the folder, all together once every content is there;
+	 * each file is replaced whole, pages last. Other files of the site stay. `delete` removes what an earlier
+	 * release brought, nobody has changed since, and the folder has no more. A content that was not sent is 404.
+	 *
+	 * POST /api/v1/services/{service}/deploys
+	 */
+	create(service: number, body: Body<"deploys.create">, options: CallOptions = {}): Promise<Answer<"deploys.create">> {
+		return this.#caller.call({ method: "POST", path: `/api/v1/services/${encodeURIComponent(service)}/deploys`, body, options });
+	}
+
+	/**
+	 * List the releases of a site. The last release comes first. The last ten can be brought back.
+	 *
+	 * GET /api/v1/services/{service}/deploys
+	 */
+	list(service: number, query: Query<"deploys.list"> = {}, options: CallOptions = {}): Promise<Answer<"deploys.list">> {
+		return this.#caller.call({ method: "GET", path: `/api/v1/services/${encodeURIComponent(service)}/deploys`, query, options });
+	}
+
+	/**
+	 * List the releases of a site. It asks for the next page when the one before has been read. The last release
+	 * comes first. The last ten can be brought back.
+	 *
+	 * GET /api/v1/services/{service}/deploys
+	 */
+	all(service: number, query: Query<"deploys.list"> = {}, options: CallOptions = {}): AsyncGenerator<Item<"deploys.list">, void> {
+		return this.#caller.pages({ method: "GET", path: `/api/v1/services/${encodeURIComponent(service)}/deploys`, query, options });
+	}
+
+	/**
+	 * Compare a folder with a site. Says which files of the folder are new or changed, and the hashes of the
+	 * contents that have to be sent. Nothing changes.
+	 *
+	 * POST /api/v1/services/{service}/deploys/plan
+	 */
+	plan(service: number, body: Body<"deploys.plan">, options: CallOptions = {}): Promise<Answer<"deploys.plan">> {
+		return this.#caller.call({ method: "POST", path: `/api/v1/services/${encodeURIComponent(service)}/deploys/plan`, body, options });
+	}
+
+	/**
+	 * Bring back the files of an earlier release. Without `release` the one before the last. Only files that
+	 * releases changed since then are touched. It is a release of its own.
+	 *
+	 * POST /api/v1/services/{service}/deploys/rollback
+	 */
+	rollback(service: number, body: Body<"deploys.rollback">, options: CallOptions = {}): Promise<Answer<"deploys.rollback">> {
+		return this.#caller.call({ method: "POST", path: `/api/v1/services/${encodeURIComponent(service)}/deploys/rollback`, body, options });
+	}
+
+}
+
 /** The operations dns.*. */
 export class DnsAPI {
 	readonly #caller: Caller;
@@ -2968,6 +3039,7 @@ export class CustomerOperations {
 	readonly content: ContentAPI;
 	readonly cron: CronAPI;
 	readonly databases: DatabasesAPI;
+	readonly deploys: DeploysAPI;
 	readonly dns: DnsAPI;
 	readonly domains: DomainsAPI;
 	readonly files: FilesAPI;
@@ -3006,6 +3078,7 @@ export class CustomerOperations {
 		this.content = new ContentAPI(caller);
 		this.cron = new CronAPI(caller);
 		this.databases = new DatabasesAPI(caller);
+		this.deploys = new DeploysAPI(caller);
 		this.dns = new DnsAPI(caller);
 		this.domains = new DomainsAPI(caller);
 		this.files = new FilesAPI(caller);
@@ -3835,6 +3908,38 @@ export class ResellerInvoicesAPI {
 
 }
 
+/** The operations reseller.keys.*. */
+export class ResellerKeysAPI {
+	readonly #caller: Caller;
+
+	constructor(caller: Caller) {
+		this.#caller = caller;
+	}
+
+	/**
+	 * List your keys that are not revoked, the newest first. Of the world that is asked: a sandbox key sees those of
+	 * the sandbox, a live key the live ones. Keys are made and revoked on the page of the account, by who has signed
+	 * in.
+	 *
+	 * GET /api/v1/reseller/keys
+	 */
+	list(query: Query<"reseller.keys.list"> = {}, options: CallOptions = {}): Promise<Answer<"reseller.keys.list">> {
+		return this.#caller.call({ method: "GET", path: `/api/v1/reseller/keys`, query, options });
+	}
+
+	/**
+	 * List your keys that are not revoked, the newest first. It asks for the next page when the one before has been
+	 * read. Of the world that is asked: a sandbox key sees those of the sandbox, a live key the live ones. Keys are
+	 * made and revoked on the page of the account, by who has signed in.
+	 *
+	 * GET /api/v1/reseller/keys
+	 */
+	all(query: Query<"reseller.keys.list"> = {}, options: CallOptions = {}): AsyncGenerator<Item<"reseller.keys.list">, void> {
+		return this.#caller.pages({ method: "GET", path: `/api/v1/reseller/keys`, query, options });
+	}
+
+}
+
 /** The operations reseller.mail.mailboxes.*. */
 export class ResellerMailMailboxesAPI {
 	readonly #caller: Caller;
@@ -4349,6 +4454,7 @@ export class ResellerOperations {
 	readonly events: ResellerEventsAPI;
 	readonly hosting: ResellerHostingAPI;
 	readonly invoices: ResellerInvoicesAPI;
+	readonly keys: ResellerKeysAPI;
 	readonly mail: ResellerMailAPI;
 	readonly me: ResellerMeAPI;
 	readonly orders: ResellerOrdersAPI;
@@ -4371,6 +4477,7 @@ export class ResellerOperations {
 		this.events = new ResellerEventsAPI(caller);
 		this.hosting = new ResellerHostingAPI(caller);
 		this.invoices = new ResellerInvoicesAPI(caller);
+		this.keys = new ResellerKeysAPI(caller);
 		this.mail = new ResellerMailAPI(caller);
 		this.me = new ResellerMeAPI(caller);
 		this.orders = new ResellerOrdersAPI(caller);
@@ -4380,8 +4487,9 @@ export class ResellerOperations {
 	}
 
 	/**
-	 * List what each of your keys did, the newest first. Requests that change something, also those that were
-	 * refused for what they asked; kept for 400 days.
+	 * List what each of your keys did, and you in the panel, the newest first. Requests that change something, also
+	 * those that were refused for what they asked; kept for 400 days. `key_id` is null where you did it in the
+	 * panel.
 	 *
 	 * GET /api/v1/reseller/audit-log
 	 */
@@ -4390,8 +4498,9 @@ export class ResellerOperations {
 	}
 
 	/**
-	 * List what each of your keys did, the newest first. It asks for the next page when the one before has been
-	 * read. Requests that change something, also those that were refused for what they asked; kept for 400 days.
+	 * List what each of your keys did, and you in the panel, the newest first. It asks for the next page when the
+	 * one before has been read. Requests that change something, also those that were refused for what they asked;
+	 * kept for 400 days. `key_id` is null where you did it in the panel.
 	 *
 	 * GET /api/v1/reseller/audit-log
 	 */

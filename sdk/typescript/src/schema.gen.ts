@@ -1397,8 +1397,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List what each of your keys did, the newest first
-         * @description Requests that change something, also those that were refused for what they asked; kept for 400 days.
+         * List what each of your keys did, and you in the panel, the newest first
+         * @description Requests that change something, also those that were refused for what they asked; kept for 400 days. `key_id` is null where you did it in the panel.
          */
         get: operations["reseller.audit_log"];
         put?: never;
@@ -1953,6 +1953,26 @@ export interface paths {
          * @description JSON, or PDF by `Accept: application/pdf` or `format=pdf`; its words are in the reader's language.
          */
         get: operations["reseller.invoices.get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/reseller/keys": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List your keys that are not revoked, the newest first
+         * @description Of the world that is asked: a sandbox key sees those of the sandbox, a live key the live ones. Keys are made and revoked on the page of the account, by who has signed in.
+         */
+        get: operations["reseller.keys.list"];
         put?: never;
         post?: never;
         delete?: never;
@@ -3500,6 +3520,90 @@ export interface paths {
          * @description It cannot be undone but from a backup. The database is `removing` until the hosting server has followed.
          */
         delete: operations["databases.delete"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/services/{service}/deploys": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the releases of a site
+         * @description The last release comes first. The last ten can be brought back.
+         */
+        get: operations["deploys.list"];
+        put?: never;
+        /**
+         * Deploy a folder
+         * @description Makes the files of the site those of the folder, all together once every content is there; each file is replaced whole, pages last. Other files of the site stay. `delete` removes what an earlier release brought, nobody has changed since, and the folder has no more. A content that was not sent is 404.
+         */
+        post: operations["deploys.create"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/services/{service}/deploys/contents": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Send the contents of a deployment
+         * @description multipart/form-data: one or more parts `file`, whose file names are the SHA-256 of what they contain in lower-case hex. A content is kept for a day until a deployment uses it; to send it again is harmless.
+         */
+        post: operations["deploys.contents"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/services/{service}/deploys/plan": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Compare a folder with a site
+         * @description Says which files of the folder are new or changed, and the hashes of the contents that have to be sent. Nothing changes.
+         */
+        post: operations["deploys.plan"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/services/{service}/deploys/rollback": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Bring back the files of an earlier release
+         * @description Without `release` the one before the last. Only files that releases changed since then are touched. It is a release of its own.
+         */
+        post: operations["deploys.rollback"];
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -6349,6 +6453,24 @@ export interface components {
             /** @description There is more of what was asked for. */
             truncated: boolean;
         };
+        FilesContents: {
+            /** Format: int64 */
+            received: number;
+        };
+        FilesDeployBody: {
+            /** @description Remove what earlier releases brought and the folder has no more */
+            delete?: boolean;
+            /** @description From the account's home; /public_html when it is left out */
+            directory?: string;
+            /** @description All files of the folder */
+            files: components["schemas"]["FilesDeployFile"][];
+        };
+        FilesDeployFile: {
+            /** @description From the folder, with slashes */
+            path: string;
+            /** @description Of the content, in lower-case hex */
+            sha256: string;
+        };
         FilesEntry: {
             /** @description Of a file: names this version of it. */
             etag: string | null;
@@ -6451,6 +6573,71 @@ export interface components {
             overwrite?: boolean;
             /** @description The new path, not the directory to put it into. */
             to: string;
+        };
+        FilesPlan: {
+            /** Format: int64 */
+            added: number;
+            /** Format: int64 */
+            changed: number;
+            /**
+             * Format: int64
+             * @description Files that the last release had, and the folder has not
+             */
+            gone: number;
+            /** @description SHA-256 of the contents that have to be sent */
+            missing: string[];
+            /**
+             * Format: int64
+             * @description The last release; null before the first
+             */
+            release: number | null;
+            /** Format: int64 */
+            unchanged: number;
+        };
+        FilesPlanBody: {
+            /** @description From the account's home; /public_html when it is left out */
+            directory?: string;
+            /** @description All files of the folder */
+            files: components["schemas"]["FilesDeployFile"][];
+        };
+        FilesRelease: {
+            /** Format: int64 */
+            added: number;
+            /** Format: int64 */
+            changed: number;
+            /** Format: date-time */
+            created_at: string;
+            /** Format: int64 */
+            files: number;
+            /** Format: int64 */
+            id: number;
+            /**
+             * Format: int64
+             * @description Files of earlier releases that the folder has not, and that stay
+             */
+            kept: number;
+            /** Format: int64 */
+            removed: number;
+            /**
+             * Format: int64
+             * @description The release whose files it brought back, 0 for what was there before the first; null for a deployment
+             */
+            restores: number | null;
+            /** Format: int64 */
+            unchanged: number;
+        };
+        FilesReleaseList: {
+            data: components["schemas"]["FilesRelease"][];
+            meta: components["schemas"]["Meta"];
+        };
+        FilesRollbackBody: {
+            /** @description From the account's home; /public_html when it is left out */
+            directory?: string;
+            /**
+             * Format: int64
+             * @description The one before the last when it is left out
+             */
+            release?: number;
         };
         FilesUploaded: {
             /** @description The files, in the order they came. */
@@ -8211,8 +8398,12 @@ export interface components {
             error_key: string | null;
             /** Format: int64 */
             id: number;
-            /** Format: int64 */
-            key_id: number;
+            /**
+             * Format: int64
+             * @description Null when it was done in the panel, by the reseller
+             */
+            key_id: number | null;
+            /** @description Empty when it was done in the panel */
             key_name: string;
             method: string;
             /** @description The operationId of the OpenAPI document */
@@ -8338,6 +8529,10 @@ export interface components {
             last_used_at: string | null;
             name: string;
             read_only: boolean;
+        };
+        ResellerKeyList: {
+            data: components["schemas"]["ResellerKey"][];
+            meta: components["schemas"]["Meta"];
         };
         ResellerLimits: {
             /**
@@ -13579,6 +13774,31 @@ export interface operations {
             };
         };
     };
+    "reseller.keys.list": {
+        parameters: {
+            query?: {
+                /** @description Page, counted from 1. */
+                page?: number;
+                /** @description Items a page; values above 50 are taken as 50. */
+                per_page?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ResellerKeyList"];
+                };
+            };
+        };
+    };
     "reseller.locations": {
         parameters: {
             query?: {
@@ -16075,6 +16295,144 @@ export interface operations {
                 };
                 content: {
                     "application/json": Record<string, never>;
+                };
+            };
+        };
+    };
+    "deploys.list": {
+        parameters: {
+            query?: {
+                /** @description From the account's home. */
+                directory?: string;
+                /** @description Page, counted from 1. */
+                page?: number;
+                /** @description Items a page; values above 50 are taken as 50. */
+                per_page?: number;
+            };
+            header?: never;
+            path: {
+                /** @description Id of the service */
+                service: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FilesReleaseList"];
+                };
+            };
+        };
+    };
+    "deploys.create": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the service */
+                service: number;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["FilesDeployBody"];
+            };
+        };
+        responses: {
+            /** @description Created */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FilesRelease"];
+                };
+            };
+        };
+    };
+    "deploys.contents": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the service */
+                service: number;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "multipart/form-data": string;
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FilesContents"];
+                };
+            };
+        };
+    };
+    "deploys.plan": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the service */
+                service: number;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["FilesPlanBody"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FilesPlan"];
+                };
+            };
+        };
+    };
+    "deploys.rollback": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the service */
+                service: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["FilesRollbackBody"];
+            };
+        };
+        responses: {
+            /** @description Created */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FilesRelease"];
                 };
             };
         };

@@ -15,6 +15,7 @@ type Panel struct {
 	*node.Node
 	panel.Files
 	panel.Archives
+	panel.Deploys
 	panel.Certificates
 	panel.Backups
 	panel.PHP
@@ -35,6 +36,7 @@ var (
 	_ panel.Sites     = Panel{}
 	_ panel.Files     = Panel{}
 	_ panel.Archives  = Panel{}
+	_ panel.Deploys   = Panel{}
 
 	_ panel.Certificates = Panel{}
 	_ panel.Backups      = Panel{}
@@ -51,7 +53,7 @@ var (
 // New is the adapter for n; its owner still closes n.
 func New(n *node.Node) Panel {
 	return Panel{
-		Node: n, Files: n.Files, Archives: n.Files,
+		Node: n, Files: n.Files, Archives: n.Files, Deploys: n.Files,
 		Certificates: facilityOf[panel.Certificates](n, panel.CapCertificates),
 		Backups:      facilityOf[panel.Backups](n, panel.CapBackups),
 		PHP:          facilityOf[panel.PHP](n, panel.CapPHP),
@@ -76,7 +78,7 @@ func facilityOf[C any](n *node.Node, c panel.Capability) C {
 func (Panel) Name() string { return "node" }
 
 // always are the capabilities that every machine has.
-var always = []panel.Capability{panel.CapAccounts, panel.CapUsage, panel.CapSites, panel.CapFiles, panel.CapArchives}
+var always = []panel.Capability{panel.CapAccounts, panel.CapUsage, panel.CapSites, panel.CapFiles, panel.CapArchives, panel.CapDeploys}
 
 // Can implements panel.Selective.
 func (p Panel) Can(c panel.Capability) bool {

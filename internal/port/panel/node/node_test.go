@@ -13,7 +13,7 @@ import (
 
 // capabilities are those of a machine of directories.
 var capabilities = []panel.Capability{
-	panel.CapAccounts, panel.CapUsage, panel.CapSites, panel.CapFiles, panel.CapArchives, panel.CapBackups,
+	panel.CapAccounts, panel.CapUsage, panel.CapSites, panel.CapFiles, panel.CapArchives, panel.CapDeploys, panel.CapBackups,
 }
 
 func TestSuite(t *testing.T) {
@@ -35,7 +35,7 @@ func TestSuite(t *testing.T) {
 }
 
 func TestCapabilitiesAreThoseOfTheInterfaces(t *testing.T) {
-	if got := panel.Capabilities(panelnode.Panel{}); len(got) != 5 {
+	if got := panel.Capabilities(panelnode.Panel{}); len(got) != 6 {
 		t.Errorf("capabilities = %v", got)
 	}
 }

@@ -51,6 +51,7 @@ func RunSuite(t *testing.T, want []panel.Capability, open func(t *testing.T) pan
 		{"the disk limit holds", diskLimit, needs(panel.CapFiles, panel.CapUsage)},
 		{"files are found by name and by content", search, needs(panel.CapFiles)},
 		{"archives go out and come back", archives, needs(panel.CapArchives, panel.CapFiles)},
+		{"folders are deployed and taken back", deploys, needs(panel.CapDeploys, panel.CapFiles)},
 		{"certificates are set, changed and removed, and bad ones change nothing", certificates, needs(panel.CapCertificates, panel.CapSites)},
 		{"challenges are served for their account's domains only", challenges, needs(panel.CapCertificates)},
 		{"what is backed up comes back", backUpAndRestore, needs(panel.CapBackups, panel.CapFiles)},

@@ -18,6 +18,7 @@ var Interfaces = []Capability{
 	{panel.CapSites, reflect.TypeFor[panel.Sites]()},
 	{panel.CapFiles, reflect.TypeFor[panel.Files]()},
 	{panel.CapArchives, reflect.TypeFor[panel.Archives]()},
+	{panel.CapDeploys, reflect.TypeFor[panel.Deploys]()},
 	{panel.CapCertificates, reflect.TypeFor[panel.Certificates]()},
 	{panel.CapIssuing, reflect.TypeFor[panel.Issuing]()},
 	{panel.CapBackups, reflect.TypeFor[panel.Backups]()},
@@ -154,6 +155,31 @@ func (p *Panel) ListArchive(ctx context.Context, ref, archive string, limit int)
 // Extract implements panel.Archives.
 func (p *Panel) Extract(ctx context.Context, ref, archive, target string, overwrite bool) (panel.Extracted, error) {
 	return call[panel.Extracted](ctx, p, string(panel.CapArchives)+".Extract", ref, archive, target, overwrite)
+}
+
+// PlanDeploy implements panel.Deploys.
+func (p *Panel) PlanDeploy(ctx context.Context, ref, dir string, files []panel.DeployFile) (panel.DeployPlan, error) {
+	return call[panel.DeployPlan](ctx, p, string(panel.CapDeploys)+".PlanDeploy", ref, dir, files)
+}
+
+// PutContent implements panel.Deploys.
+func (p *Panel) PutContent(ctx context.Context, ref, sum string, src io.Reader) error {
+	return uploadOnly(ctx, p, string(panel.CapDeploys)+".PutContent", src, ref, sum)
+}
+
+// Deploy implements panel.Deploys.
+func (p *Panel) Deploy(ctx context.Context, ref, dir string, files []panel.DeployFile, remove bool) (panel.Release, error) {
+	return call[panel.Release](ctx, p, string(panel.CapDeploys)+".Deploy", ref, dir, files, remove)
+}
+
+// Rollback implements panel.Deploys.
+func (p *Panel) Rollback(ctx context.Context, ref, dir string, to int64) (panel.Release, error) {
+	return call[panel.Release](ctx, p, string(panel.CapDeploys)+".Rollback", ref, dir, to)
+}
+
+// Releases implements panel.Deploys.
+func (p *Panel) Releases(ctx context.Context, ref, dir string) ([]panel.Release, error) {
+	return call[[]panel.Release](ctx, p, string(panel.CapDeploys)+".Releases", ref, dir)
 }
 
 // SetCertificate implements panel.Certificates.

@@ -29,7 +29,7 @@ func open(t *testing.T) panel.Panel {
 // capabilities are those of a real machine but the terminal, which there is nothing behind, and with
 // certificates by an authority of its own.
 var capabilities = []panel.Capability{
-	panel.CapAccounts, panel.CapUsage, panel.CapSites, panel.CapFiles, panel.CapArchives, panel.CapCertificates, panel.CapIssuing,
+	panel.CapAccounts, panel.CapUsage, panel.CapSites, panel.CapFiles, panel.CapArchives, panel.CapDeploys, panel.CapCertificates, panel.CapIssuing,
 	panel.CapBackups, panel.CapDatabases, panel.CapCron, panel.CapMail, panel.CapFTP, panel.CapShell, panel.CapPHP, panel.CapLogs,
 }
 
