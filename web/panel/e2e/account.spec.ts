@@ -68,8 +68,8 @@ test("two-factor sign-in is set up, asked for, and switched off", async ({ page,
   await page.getByRole("button", { name: "Switch off" }).click();
   await page.getByRole("dialog").getByRole("button", { name: "Switch off" }).click();
   const proof = page.getByRole("dialog", { name: "Is it you?" });
-  await proof.getByLabel("Password").fill(customer.password);
-  await proof.getByLabel(/Code/).fill(totp(key, 30));
+  await proof.getByRole("textbox", { name: "Password", exact: true }).fill(customer.password);
+  await proof.getByRole("textbox", { name: /^Code/ }).fill(totp(key, 30));
   await proof.getByRole("button", { name: "Confirm" }).click();
   await expect(page.getByText("Two-factor sign-in is off.")).toBeVisible();
 });
@@ -151,14 +151,16 @@ test("an integrator registers an application, gets a new secret, and deletes it"
   await page.getByRole("button", { name: "New application" }).first().click();
   const dialog = page.getByRole("dialog");
   await expect(dialog.getByRole("checkbox", { checked: true })).toHaveCount(0);
-  await dialog.getByLabel("Name").fill("Backup tool");
+  await dialog.getByRole("textbox", { name: "Name" }).fill("Backup tool");
   await dialog.getByRole("radio", { name: /Confidential/ }).check();
   await dialog.getByLabel("Redirect addresses").fill("https://app.example.com/callback");
   await dialog.getByRole("button", { name: "Register" }).click();
   await expect(dialog.getByText("Choose at least one.")).toBeVisible();
   await dialog.getByRole("checkbox", { name: /services:read/ }).check();
   await dialog.getByRole("button", { name: "Register" }).click();
-  const first = await page.getByRole("dialog").locator("code").nth(1).textContent();
+  const shown = page.getByRole("dialog", { name: "Your application is ready" });
+  await expect(shown).toBeVisible();
+  const first = await shown.locator("code").nth(1).textContent();
   expect(first).toMatch(/^sts_/);
   await page.getByRole("button", { name: "Done" }).click();
 
@@ -166,9 +168,9 @@ test("an integrator registers an application, gets a new secret, and deletes it"
   await page.getByRole("button", { name: "New secret" }).click();
   await page.getByRole("dialog").getByRole("button", { name: "New secret" }).click();
   await expect(page.getByText("shown only this once")).toBeVisible();
-  expect(await page.getByRole("dialog").locator("code").nth(1).textContent()).not.toBe(first);
+  expect(await shown.locator("code").nth(1).textContent()).not.toBe(first);
   await page.getByRole("button", { name: "Done" }).click();
-  await page.getByLabel("Name").fill("Backups");
+  await page.getByRole("textbox", { name: "Name" }).fill("Backups");
   await page.getByRole("button", { name: "Save" }).click();
   await expect(page.getByText("The application is saved.")).toBeVisible();
   await page.getByRole("button", { name: "Delete the application" }).click();
