@@ -209,12 +209,13 @@ type checkIn struct {
 type listIn struct {
 	page.Params
 	Status        string `query:"status" enum:"pending_registration,pending_transfer_in,active,expired,grace,redemption,pending_delete,transferred_out,cancelled,failed" doc:"Only those in this state"`
+	Query         string `query:"q" maxLength:"100" doc:"Part of the name"`
 	ClientRef     string `query:"client_ref" maxLength:"256" doc:"Only those with exactly this tag"`
 	ExpiresBefore string `query:"expires_before" format:"date-time" doc:"Only those that expire before"`
 }
 
 func (in listIn) filter() (Filter, error) {
-	f := Filter{Status: Status(in.Status)}
+	f := Filter{Status: Status(in.Status), Query: in.Query}
 	if in.ClientRef != "" {
 		f.ClientRef = &in.ClientRef
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"stead.dev/stead/internal/platform/db"
@@ -53,7 +54,10 @@ type Filter struct {
 	Status        Status
 	ClientRef     *string
 	ExpiresBefore *time.Time
+	Query         string // a part of the name
 }
+
+var escapeLike = strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`)
 
 // list reads one page of an account's domains, the newest first.
 func list(ctx context.Context, q db.Querier, accountID int64, f Filter, p page.Params) (rows []domain, total int, err error) {
@@ -64,6 +68,10 @@ func list(ctx context.Context, q db.Querier, accountID int64, f Filter, p page.P
 	}
 	if f.Status != "" {
 		add(`status =`, f.Status)
+	}
+	if f.Query != "" {
+		args = append(args, "%"+escapeLike.Replace(strings.ToLower(f.Query))+"%")
+		where += fmt.Sprintf(` AND name LIKE $%d ESCAPE '\'`, len(args))
 	}
 	if f.ClientRef != nil {
 		add(`client_ref =`, *f.ClientRef)

@@ -20,6 +20,7 @@ import { lazy, Suspense, useEffect } from "react";
 import { languages, setLanguage, useLang, type Lang } from "~/i18n/i18n";
 
 import { boot, isOn } from "./boot";
+import { Help, SearchEntry } from "./Help";
 import { accountPages, profilePages, servicePages, type Entry } from "./navigation";
 import { t } from "./texts";
 import { useBegun } from "./uploads/begun";
@@ -61,6 +62,7 @@ export function Shell() {
             </Text>
           </Group>
           <Group gap="xs" wrap="nowrap">
+            <Help />
             <LanguageMenu />
             <SchemeButton />
             {boot.account && <AccountMenu />}
@@ -69,6 +71,7 @@ export function Shell() {
       </AppShell.Header>
       <AppShell.Navbar p="sm" component="nav" aria-label={t("menu")}>
         <AppShell.Section grow className="menu">
+          <SearchEntry />
           {onStaff ? (
             <Suspense>
               <StaffMenu />

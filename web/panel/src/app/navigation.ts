@@ -96,3 +96,8 @@ export const profilePages: Entry[] = [
   { to: "/account/applications", label: "nav.applications", icon: IconApps, section: "oauth" },
   { to: "/account/devices", label: "nav.devices", icon: IconDeviceMobile },
 ];
+
+export interface Pages {
+  accountPages: Entry[];
+  servicePages: Entry[];
+}
