@@ -2646,6 +2646,8 @@ type DomainsQuery struct {
 	// Only those in this state. One of: pending_registration, pending_transfer_in, active, expired, grace,
 	// redemption, pending_delete, transferred_out, cancelled, failed
 	Status string
+	// Part of the name
+	Q string
 	// Only those with exactly this tag
 	ClientRef string
 	// Only those that expire before
@@ -2657,6 +2659,7 @@ func (q DomainsQuery) values() url.Values {
 	set(v, "page", q.Page)
 	set(v, "per_page", q.PerPage)
 	set(v, "status", q.Status)
+	set(v, "q", q.Q)
 	set(v, "client_ref", q.ClientRef)
 	set(v, "expires_before", q.ExpiresBefore)
 	return v
@@ -6018,6 +6021,8 @@ type ResellerDomainsQuery struct {
 	// Only those in this state. One of: pending_registration, pending_transfer_in, active, expired, grace,
 	// redemption, pending_delete, transferred_out, cancelled, failed
 	Status string
+	// Part of the name
+	Q string
 	// Only those with exactly this tag
 	ClientRef string
 	// Only those that expire before
@@ -6029,6 +6034,7 @@ func (q ResellerDomainsQuery) values() url.Values {
 	set(v, "page", q.Page)
 	set(v, "per_page", q.PerPage)
 	set(v, "status", q.Status)
+	set(v, "q", q.Q)
 	set(v, "client_ref", q.ClientRef)
 	set(v, "expires_before", q.ExpiresBefore)
 	return v
