@@ -34,7 +34,11 @@ export default defineConfig({
     // them alone; scripts import what they need.
     modulePreload: { polyfill: false, resolveDependencies: (_, deps) => deps.filter((file) => file.endsWith(".css")) },
     assetsInlineLimit: 0,
-    rolldownOptions: { input: "src/app/main.tsx" },
+    rolldownOptions: {
+      input: "src/app/main.tsx",
+      // The addresses of the pages are in one file of the first load: dozens of small ones are packed badly.
+      output: { codeSplitting: { groups: [{ name: "routes", test: /\/src\/routes\/[^?]+\.tsx$/ }] } },
+    },
   },
   server: {
     proxy: { "^/(?!panel/(src|node_modules|@)|panel/assets)": { target: server, changeOrigin: false } },
