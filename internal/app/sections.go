@@ -211,6 +211,7 @@ func (c *core) build(ctx context.Context, as role) (err error) {
 	c.files = files.New(c.db, c.services, c.panels, int64(c.cfg.MaxUpload))
 	c.notifications = notifications.New(notifications.Config{
 		DB: c.db, Queue: c.queue, Recipients: recipients{c.accounts}, Mailer: c.mailer, Company: c.cfg.CompanyName, Support: c.cfg.SupportEmail,
+		BaseURL: c.cfg.BaseURL,
 	})
 	if err := c.buildDevices(); err != nil {
 		return err

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"time"
 
 	"stead.dev/stead/internal/platform/i18n"
@@ -186,10 +187,10 @@ var rules = map[string]rule{
 		return map[string]string{"Host": o.text("host"), "Count": o.text("count")}
 	}, calm: func(o object) bool { return o["worst"] != "critical" && o["worst"] != "high" }},
 	"ai.insight_found": {kind: "insight", severity: Info, words: func(o object) map[string]string {
-		return map[string]string{"Service": o.text("service_id")}
+		return map[string]string{"Service": o.text("service_id"), "ServiceID": o.text("service_id")}
 	}},
 	"ai.approval_required": {kind: "ai_approval", severity: Warning, words: func(o object) map[string]string {
-		return map[string]string{"Title": o.text("title")}
+		return map[string]string{"Title": o.text("title"), "ServiceID": o.text("service_id")}
 	}},
 	"webhook.endpoint_disabled": {kind: "webhook_disabled", severity: Warning, words: func(o object) map[string]string {
 		return map[string]string{"Host": o.text("host")}
@@ -247,21 +248,30 @@ func (n notification) say(lang, part string) string {
 	return i18n.T(lang, "notification."+n.kind+part, data)
 }
 
-// link is the page or the operation that the notification refers to, below the installation's address.
+// pages are the pages of a service on which what a notification is about is mended, by kind. Other kinds lead to its overview.
+var pages = map[string]string{
+	"service_expiring": "/plan", "service_renewal_failed": "/plan", "service_ending": "/plan", "service_suspended": "/plan",
+	"ssl_failed": "/certificates", "backup_failed": "/backups", "backup_damaged": "/backups", "backup_restore_failed": "/backups",
+	"domain_displaced": "/domains", "domain_contested": "/domains", "insight": "/agent?tab=insights", "ai_approval": "/agent",
+}
+
+// link is the page of the panel on which something is done about it, below the installation's address; empty without one.
 func (n notification) link() string {
-	switch n.subject {
+	subject, id := n.subject, strconv.FormatInt(n.subjectID, 10)
+	if of := n.words["ServiceID"]; of != "" { // of a run or an insight
+		subject, id = "service", of
+	}
+	switch subject {
 	case "service":
-		return fmt.Sprintf("/api/v1/services/%d", n.subjectID)
+		return "/panel/services/" + id + pages[n.kind]
 	case "order":
-		return fmt.Sprintf("/api/v1/orders/%d", n.subjectID)
+		return "/panel/orders/" + id
 	case "domain":
-		return fmt.Sprintf("/api/v1/domains/%d", n.subjectID)
+		return "/panel/domains/" + id
 	case "monitor":
-		return fmt.Sprintf("/api/v1/monitors/%d", n.subjectID)
-	case "scan":
-		return "/api/v1/security/scans"
-	case "topup":
-		return fmt.Sprintf("/api/v1/wallet/topups/%d", n.subjectID)
+		return "/panel/monitors/" + id
+	case "topup", "wallet":
+		return "/panel/wallet"
 	default:
 		return ""
 	}

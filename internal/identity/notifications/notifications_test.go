@@ -68,7 +68,7 @@ func engines(t *testing.T, f func(t *testing.T, w *world)) {
 		}
 		w := &world{t: t, db: d, clk: clk, post: &post{}, queue: q}
 		w.Service = notifications.New(notifications.Config{
-			DB: d, Queue: q, Mailer: w.post, Company: "Stead", Support: "help@stead.test",
+			DB: d, Queue: q, Mailer: w.post, Company: "Stead", Support: "help@stead.test", BaseURL: "https://stead.test",
 			Recipients: owners{
 				1: {Email: "ann@stead.test", Name: "Ann", Locale: "ru", Open: true},
 				2: {Email: "bob@stead.test", Name: "Bob", Locale: "en"},
@@ -133,7 +133,7 @@ func TestAnEventIsNotedOnceAndReadByItsOwnerOnly(t *testing.T) {
 		}
 		newest, first := list.Data[0], list.Data[1]
 		if newest.Kind != "order_completed" || newest.Title != "Order ORD-1 is complete" || first.Severity != "critical" ||
-			first.Title != "Service shop.test is suspended" || *first.Link != "/api/v1/services/9" {
+			first.Title != "Service shop.test is suspended" || *first.Link != "/panel/services/9/plan" {
 			t.Errorf("%+v", list.Data)
 		}
 		if _, strangers := w.call("other", "GET", "", ""); strangers.Meta.Total != 0 {
@@ -193,8 +193,35 @@ func TestWhatCannotWaitIsMailedInTheOwnersLanguage(t *testing.T) {
 		}
 		m := w.post.sent[0]
 		if m.To != "ann@stead.test" || strings.ContainsAny(m.Subject, "\r\n") || !strings.Contains(m.Subject, "сертификат") ||
-			!strings.Contains(m.Text, "help@stead.test") || !strings.Contains(m.Text, i18n.T("ru", "error.ssl_rate_limited", nil)) {
+			!strings.Contains(m.Text, "help@stead.test") || !strings.Contains(m.Text, i18n.T("ru", "error.ssl_rate_limited", nil)) || !strings.Contains(m.Text, "https://stead.test/panel/services/9/certificates") {
 			t.Errorf("%+v", m)
+		}
+	})
+}
+
+// TestANotificationLeadsToWhereItIsMended: each to a page of the panel, none to an operation.
+func TestANotificationLeadsToWhereItIsMended(t *testing.T) {
+	t.Parallel()
+	engines(t, func(t *testing.T, w *world) {
+		for i, c := range []struct{ typ, subject, data, link string }{
+			{"backup.failed", "service", `{}`, "/panel/services/9/backups"},
+			{"site_domain.contested", "service", `{}`, "/panel/services/9/domains"},
+			{"service.renewal_failed", "service", `{}`, "/panel/services/9/plan"},
+			{"ai.approval_required", "ai_run", `{"service_id":4}`, "/panel/services/4/agent"},
+			{"ai.insight_found", "insight", `{"service_id":4}`, "/panel/services/4/agent?tab=insights"},
+			{"order.completed", "order", `{}`, "/panel/orders/9"},
+			{"wallet.low_balance", "wallet", `{}`, "/panel/wallet"},
+			{"wallet.topup_failed", "topup", `{}`, "/panel/wallet"},
+			{"domain.expired", "domain", `{}`, "/panel/domains/9"},
+			{"monitor.down", "monitor", `{}`, "/panel/monitors/9"},
+		} {
+			e := event(fmt.Sprint("evt_", i), c.typ, c.data)
+			e.Subject = c.subject
+			w.hear(e)
+			_, list := w.call("own", "GET", "", "")
+			if link := list.Data[0].Link; link == nil || *link != c.link {
+				t.Errorf("%s leads to %v", c.typ, link)
+			}
 		}
 	})
 }

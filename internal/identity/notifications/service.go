@@ -42,6 +42,7 @@ type Config struct {
 	Mailer     mailer.Mailer
 	Company    string
 	Support    string // address that answers customers' mail
+	BaseURL    string // of the installation
 }
 
 // Needs is what the section needs of others; every field is required.
@@ -106,7 +107,11 @@ func (s *Service) mail(ctx context.Context, id int64) error {
 	if to.Name == "" {
 		greeting = "greeting_plain"
 	}
-	parts := []string{text(greeting, map[string]any{"Name": to.Name}), n.body(to.Locale), text("signature", map[string]any{"Company": s.Company})}
+	parts := []string{text(greeting, map[string]any{"Name": to.Name}), n.body(to.Locale)}
+	if link := n.link(); link != "" {
+		parts = append(parts, text("link", map[string]any{"Link": s.BaseURL + link}))
+	}
+	parts = append(parts, text("signature", map[string]any{"Company": s.Company}))
 	if s.Support != "" {
 		parts = append(parts, text("support", map[string]any{"Support": s.Support}))
 	}
