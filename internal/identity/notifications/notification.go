@@ -38,6 +38,8 @@ type rule struct {
 	calm func(data object) bool
 	// without reports that an event has no notification, because another event says the same; nil: never.
 	without func(data object) bool
+	// ends is the kind of the trouble that the event ends: without such trouble before, it has no notification.
+	ends string
 }
 
 // object is the data of an event.
@@ -163,6 +165,9 @@ var rules = map[string]rule{
 		kind: "backup_failed", severity: Warning, words: failure("domain", "service_id"),
 		without: func(o object) bool { return o["error_key"] == "backup_not_restorable" }, // backup.damaged says it once for all
 	},
+	"ssl.issued":       {kind: "ssl_restored", severity: Info, words: failure("common_name", "domain", "name"), ends: "ssl_failed"},
+	"ssl.renewed":      {kind: "ssl_restored", severity: Info, words: failure("common_name", "domain", "name"), ends: "ssl_failed"},
+	"backup.completed": {kind: "backup_works", severity: Info, words: failure("domain", "service_id"), ends: "backup_failed"},
 	"backup.damaged": {kind: "backup_damaged", severity: Critical, words: func(o object) map[string]string {
 		words := failure("domain", "service_id")(o)
 		words["Count"] = o.text("backups")
@@ -215,7 +220,7 @@ func of(e outbox.Stored) (notification, bool, error) {
 	}
 	return notification{
 		accountID: e.AccountID, eventUID: e.UID, kind: r.kind, severity: r.severity, subject: e.Subject, subjectID: e.SubjectID,
-		words: r.words(data), onDevices: data["on_devices"] == true,
+		words: r.words(data), ends: r.ends, onDevices: data["on_devices"] == true,
 	}, true, nil
 }
 
@@ -228,7 +233,8 @@ type notification struct {
 	subject       string
 	subjectID     int64
 	words         map[string]string
-	onDevices     bool // they show an alert of the same event
+	ends          string // kind of the trouble that it ends; empty: none
+	onDevices     bool   // they show an alert of the same event
 	createdAt     time.Time
 	readAt        *time.Time
 }
@@ -251,7 +257,7 @@ func (n notification) say(lang, part string) string {
 // pages are the pages of a service on which what a notification is about is mended, by kind. Other kinds lead to its overview.
 var pages = map[string]string{
 	"service_expiring": "/plan", "service_renewal_failed": "/plan", "service_ending": "/plan", "service_suspended": "/plan",
-	"ssl_failed": "/certificates", "backup_failed": "/backups", "backup_damaged": "/backups", "backup_restore_failed": "/backups",
+	"ssl_failed": "/certificates", "ssl_restored": "/certificates", "backup_failed": "/backups", "backup_works": "/backups", "backup_damaged": "/backups", "backup_restore_failed": "/backups",
 	"domain_displaced": "/domains", "domain_contested": "/domains", "insight": "/agent?tab=insights", "ai_approval": "/agent",
 }
 

@@ -199,6 +199,40 @@ func TestWhatCannotWaitIsMailedInTheOwnersLanguage(t *testing.T) {
 	})
 }
 
+// TestWhatIsWellAgainIsToldOnceAndOnlyAfterTrouble: of the same name of the same service.
+func TestWhatIsWellAgainIsToldOnceAndOnlyAfterTrouble(t *testing.T) {
+	t.Parallel()
+	engines(t, func(t *testing.T, w *world) {
+		for i, c := range []struct {
+			typ, name string
+			total     int
+		}{
+			{"ssl.renewed", "a.test", 0},
+			{"ssl.failed", "a.test", 1},
+			{"ssl.failed", "b.test", 2},
+			{"ssl.issued", "c.test", 2},
+			{"ssl.issued", "a.test", 3},
+			{"ssl.renewed", "a.test", 3},
+			{"ssl.failed", "a.test", 4},
+			{"ssl.renewed", "a.test", 5},
+			{"ssl.renewed", "b.test", 6},
+			{"backup.completed", "a.test", 6},
+		} {
+			w.hear(event(fmt.Sprint("evt_", i), c.typ, fmt.Sprintf(`{"common_name":%q}`, c.name)))
+			if _, list := w.call("own", "GET", "", ""); list.Meta.Total != c.total {
+				t.Errorf("after %s of %s (%d): %d notifications, not %d", c.typ, c.name, i, list.Meta.Total, c.total)
+			}
+		}
+		w.hear(event("evt_other", "ssl.failed", `{"common_name":"d.test"}`))
+		other := event("evt_others", "ssl.issued", `{"common_name":"d.test"}`)
+		other.SubjectID = 10
+		w.hear(other)
+		if _, list := w.call("own", "GET", "", ""); list.Meta.Total != 7 || list.Data[1].Kind != "ssl_restored" || list.Data[1].Severity != "info" {
+			t.Errorf("%+v", list)
+		}
+	})
+}
+
 // TestANotificationLeadsToWhereItIsMended: each to a page of the panel, none to an operation.
 func TestANotificationLeadsToWhereItIsMended(t *testing.T) {
 	t.Parallel()
@@ -255,11 +289,15 @@ func TestTheEndOfAServiceIsToldInTime(t *testing.T) {
 func TestEveryKindHasItsWordsInEveryLanguage(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, w *world) {
+		after := map[string]string{"ssl.issued": "ssl.failed", "ssl.renewed": "ssl.failed", "backup.completed": "backup.failed"}
 		for i, typ := range notifications.EventTypes() {
+			if trouble := after[typ]; trouble != "" {
+				w.hear(event(fmt.Sprint("evt_before_", i), trouble, `{}`))
+			}
 			w.hear(event(fmt.Sprint("evt_", i), typ, `{}`)) // an event with less than it should have is no failure
 		}
 		_, list := w.call("own", "GET", "?per_page=50", "")
-		if len(list.Data) != len(notifications.EventTypes()) {
+		if len(list.Data) != len(notifications.EventTypes())+len(after) {
 			t.Fatalf("%d notifications", len(list.Data))
 		}
 		for _, n := range list.Data {

@@ -74,6 +74,11 @@ func (s *Service) Follow(ctx context.Context, tx *db.Tx, e outbox.Stored) error 
 	if err != nil || !ok {
 		return err
 	}
+	if n.ends != "" {
+		if troubled, err := lasts(ctx, tx, n); err != nil || !troubled {
+			return err
+		}
+	}
 	id, err := insert(ctx, tx, n)
 	if err != nil || id == 0 {
 		return err

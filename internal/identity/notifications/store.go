@@ -41,6 +41,19 @@ func list(ctx context.Context, q db.Querier, accountID int64, unread bool, p pag
 	return rows, total, left, err
 }
 
+// lasts reports whether the trouble that n ends was the last that the account was told of the same thing.
+func lasts(ctx context.Context, q db.Querier, n notification) (bool, error) {
+	told, err := db.Collect(ctx, q, notificationRows.Scan, `SELECT `+notificationRows.Columns()+` FROM notifications
+		WHERE account_id = $1 AND subject = $2 AND subject_id = $3 AND kind IN ($4, $5) ORDER BY id DESC LIMIT 50`,
+		n.accountID, n.subject, n.subjectID, n.kind, n.ends)
+	for _, one := range told {
+		if one.words["Name"] == n.words["Name"] {
+			return one.kind == n.ends, err
+		}
+	}
+	return false, err
+}
+
 // insert returns 0 for an event that has its notification already.
 func insert(ctx context.Context, tx *db.Tx, n notification) (id int64, err error) {
 	words, err := json.Marshal(n.words)
