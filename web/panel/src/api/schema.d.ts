@@ -17051,6 +17051,8 @@ export interface operations {
                 per_page?: number;
                 /** @description Only those in this state */
                 status?: "pending_registration" | "pending_transfer_in" | "active" | "expired" | "grace" | "redemption" | "pending_delete" | "transferred_out" | "cancelled" | "failed";
+                /** @description Part of the name */
+                q?: string;
                 /** @description Only those with exactly this tag */
                 client_ref?: string;
                 /** @description Only those that expire before */
@@ -27628,6 +27630,8 @@ export interface operations {
                 per_page?: number;
                 /** @description Only those in this state */
                 status?: "pending_registration" | "pending_transfer_in" | "active" | "expired" | "grace" | "redemption" | "pending_delete" | "transferred_out" | "cancelled" | "failed";
+                /** @description Part of the name */
+                q?: string;
                 /** @description Only those with exactly this tag */
                 client_ref?: string;
                 /** @description Only those that expire before */

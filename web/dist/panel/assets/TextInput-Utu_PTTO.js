@@ -1,1 +1,0 @@
-import{a as e,f as t}from"./createReactComponent-vgIvBL4z.js";import{t as n}from"./InputBase-fbPi8HZh.js";import{t as r}from"./jsx-runtime-BZi9cxqW.js";var i=r(),a=e(e=>{let r=t([`Input`,`InputWrapper`,`TextInput`],null,e);return(0,i.jsx)(n,{component:`input`,...r,__staticSelector:`TextInput`})});a.classes=n.classes,a.displayName=`@mantine/core/TextInput`;export{a as t};

@@ -1,1 +1,0 @@
-import{n as e,t}from"./lazyRouteComponent-DoFGkqZS.js";import{l as n}from"./link-BnIQBFEu.js";import{s as r}from"./i18n-h9gIkU4V.js";var i=e(`/domains/$domain`)({loader:n(()=>r(()=>import(`./domains._domain-Bgs62CIY.js`),[]),`loader`),component:t(()=>r(()=>import(`./domains._domain-Bgs62CIY.js`),[]),`component`)});export{i as t};

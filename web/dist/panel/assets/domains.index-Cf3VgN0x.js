@@ -1,2 +1,0 @@
-const __vite__mapDeps=(i,m=__vite__mapDeps,d=(m.f||(m.f=["assets/DataTable-BKauXGw6.css"])))=>i.map(i=>d[i]);
-import{n as e,t}from"./lazyRouteComponent-DoFGkqZS.js";import{l as n}from"./link-BnIQBFEu.js";import{s as r}from"./i18n-h9gIkU4V.js";var i=e(`/domains/`)({validateSearch:e=>({page:Number(e.page)||void 0}),loaderDeps:({search:e})=>({page:e.page??1}),loader:n(()=>r(()=>import(`./domains.index-zUgeoBSw.js`),__vite__mapDeps([0])),`loader`),component:t(()=>r(()=>import(`./domains.index-zUgeoBSw.js`),__vite__mapDeps([0])),`component`)});export{i as t};

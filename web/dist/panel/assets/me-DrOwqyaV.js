@@ -1,1 +1,0 @@
-import{t as e}from"./queryOptions-iG8J1qZq.js";import{n as t,r as n}from"./client-DnVLdQ6e.js";var r=e({queryKey:[`me`],queryFn:({signal:e})=>n(t.GET(`/api/v1/me`,{signal:e}))});export{r as t};

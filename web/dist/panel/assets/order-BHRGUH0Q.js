@@ -1,2 +1,0 @@
-const __vite__mapDeps=(i,m=__vite__mapDeps,d=(m.f||(m.f=["assets/order-BRMw3O4P.css"])))=>i.map(i=>d[i]);
-import{n as e,t}from"./lazyRouteComponent-DoFGkqZS.js";import{l as n}from"./link-BnIQBFEu.js";import{s as r}from"./choice-CPcfu3vh.js";import{s as i}from"./i18n-h9gIkU4V.js";var a=e(`/order`)({validateSearch:r,loader:n(()=>i(()=>import(`./order-D2TCNDH-.js`),__vite__mapDeps([0])),`loader`),component:t(()=>i(()=>import(`./order-D2TCNDH-.js`),__vite__mapDeps([0])),`component`)});export{a as t};

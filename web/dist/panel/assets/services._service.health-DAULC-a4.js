@@ -1,2 +1,0 @@
-const __vite__mapDeps=(i,m=__vite__mapDeps,d=(m.f||(m.f=["assets/DataTable-BKauXGw6.css"])))=>i.map(i=>d[i]);
-import{n as e,t}from"./lazyRouteComponent-DoFGkqZS.js";import{l as n}from"./link-BnIQBFEu.js";import{s as r}from"./i18n-h9gIkU4V.js";var i=e(`/services/$service/health`)({loader:n(()=>r(()=>import(`./services._service.health-Dpw2fG1M.js`),__vite__mapDeps([0])),`loader`),component:t(()=>r(()=>import(`./services._service.health-Dpw2fG1M.js`),__vite__mapDeps([0])),`component`)});export{i as t};

@@ -1,1 +1,0 @@
-import{n as e,t}from"./lazyRouteComponent-DoFGkqZS.js";import{l as n}from"./link-BnIQBFEu.js";import{s as r}from"./i18n-h9gIkU4V.js";var i=e(`/services/$service/php`)({loader:n(()=>r(()=>import(`./services._service.php-BA2CiG15.js`),[]),`loader`),component:t(()=>r(()=>import(`./services._service.php-BA2CiG15.js`),[]),`component`)});export{i as t};

@@ -1,2 +1,0 @@
-const __vite__mapDeps=(i,m=__vite__mapDeps,d=(m.f||(m.f=["assets/services._service-Cws3cDOe.css"])))=>i.map(i=>d[i]);
-import{n as e,t}from"./lazyRouteComponent-DoFGkqZS.js";import{s as n}from"./i18n-h9gIkU4V.js";var r=e(`/services/$service/terminal`)({component:t(()=>n(()=>import(`./services._service.terminal-CyKmPn3K.js`),__vite__mapDeps([0])),`component`)});export{r as t};

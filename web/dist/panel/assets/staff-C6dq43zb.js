@@ -1,1 +1,0 @@
-import{a as e,o as t}from"./client-DnVLdQ6e.js";import{c as n}from"./i18n-h9gIkU4V.js";var r=t({baseUrl:n.base,fetch:e});export{r as t};

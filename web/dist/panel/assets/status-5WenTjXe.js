@@ -1,1 +1,0 @@
-import{t as e}from"./Status-CrkF57J5.js";import{t}from"./texts-DMPkYUxn.js";import{t as n}from"./jsx-runtime-BZi9cxqW.js";var r=n(),i={open:`busy`,waiting:`warn`,answered:`good`,closed:`neutral`};function a({status:n}){return(0,r.jsx)(e,{tone:i[n],label:t(`status.${n}`)})}export{a as t};

@@ -1,1 +1,0 @@
-import{n as e,t}from"./lazyRouteComponent-DoFGkqZS.js";import{l as n}from"./link-BnIQBFEu.js";import{s as r}from"./i18n-h9gIkU4V.js";var i=e(`/support/$ticket`)({loader:n(()=>r(()=>import(`./support._ticket-Bm0p1RTJ.js`),[]),`loader`),component:t(()=>r(()=>import(`./support._ticket-Bm0p1RTJ.js`),[]),`component`)});export{i as t};

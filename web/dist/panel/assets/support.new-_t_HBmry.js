@@ -1,1 +1,0 @@
-import{n as e,t}from"./lazyRouteComponent-DoFGkqZS.js";import{s as n}from"./i18n-h9gIkU4V.js";var r=e(`/support/new`)({validateSearch:e=>({service:Number(e.service)||void 0,subject:typeof e.subject==`string`?e.subject:void 0}),component:t(()=>n(()=>import(`./support.new-DRAAwHV8.js`),[]),`component`)});export{r as t};

@@ -1,0 +1,1 @@
+import{mi as e}from"./routes-DinVyYOr.js";var t=e(`support`);export{t};

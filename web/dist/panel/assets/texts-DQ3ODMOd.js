@@ -1,1 +1,0 @@
-import{a as e}from"./i18n-h9gIkU4V.js";var t=e(`app`);export{t};
