@@ -103,7 +103,7 @@ const signedOut = { cookies: [], origins: [] };
 type State = Awaited<ReturnType<BrowserContext["storageState"]>>;
 
 interface Shared {
-  /** A customer with a service, shared by the tests of a worker that only look: the cookies, and the service. */
+  /** A customer with a service, who is a reseller too, shared by the tests of a worker that only look. */
   resident: { state: State; service: number; account: number; order: number; ticket: number };
   /** An owner of the company, shared by the tests of a worker: the cookies. */
   owner: State;
@@ -145,6 +145,7 @@ export const test = base.extend<Fixtures, Shared>({
     async ({ browser }, provide, { project }) => {
       const context = await browser.newContext({ baseURL: project.use.baseURL, storageState: signedOut });
       const { email, password } = await newAccount();
+      await stead("admin", "resellers", "appoint", email, "--tier", "silver", "--discount", "10");
       await signIn(await context.newPage(), email, password);
       const customer = new Customer(email, password, context.request);
       const service = await customer.service();

@@ -130,7 +130,8 @@ export function Shell() {
 function Entries({ entries, below }: { entries: Entry[]; below: string }) {
   const match = useMatchRoute();
   return entries
-    .filter((entry) => (!entry.section || isOn(entry.section)) && !(entry.only === "owner" && boot.client))
+    .filter((entry) => !entry.section || isOn(entry.section))
+    .filter(({ only }) => !(only === "owner" && boot.client) && !(only === "reseller" && !boot.account?.reseller))
     .map(({ to, label, icon: Shape }) => {
       const address = below + to || "/";
       const active = Boolean(match({ to: address, fuzzy: to !== "" && to !== "/" }));

@@ -28,6 +28,7 @@ import {
   IconSparkles,
   IconTerminal2,
   IconUser,
+  IconUsers,
   IconWallet,
   IconWorld,
   IconWorldSearch,
@@ -42,8 +43,8 @@ export interface Entry {
   icon: Icon;
   /** The section of the interface that must be switched on. */
   section?: string;
-  /** Whose page it is, when not everybody's: the owner of a service, and not a reseller's client. */
-  only?: "owner";
+  /** Whose page it is, when not everybody's: the owner of a service, and not a reseller's client; or a reseller. */
+  only?: "owner" | "reseller";
 }
 
 /** The pages of an account, in the order of the menu. */
@@ -52,6 +53,7 @@ export const accountPages: Entry[] = [
   { to: "/services", label: "nav.services", icon: IconServer, section: "services" },
   { to: "/domains", label: "nav.domains", icon: IconWorld, section: "domains" },
   { to: "/monitors", label: "nav.monitors", icon: IconActivityHeartbeat, section: "monitors" },
+  { to: "/reseller", label: "nav.reseller", icon: IconUsers, section: "reseller", only: "reseller" },
   { to: "/notifications", label: "nav.notifications", icon: IconBell, section: "account" },
   { to: "/rewards", label: "nav.rewards", icon: IconGift, section: "account" },
   { to: "/wallet", label: "nav.wallet", icon: IconWallet, section: "wallet" },

@@ -1,0 +1,48 @@
+import { expect, stead, test } from "./fixture";
+
+// Rows 20 and 21 of the tasks: the first steps in the sandbox, and the table of what clients have.
+test("a reseller orders in the sandbox, moves its clock, sees events and what is left of each price", async ({
+  page,
+  customer,
+}) => {
+  await stead("admin", "resellers", "appoint", customer.email, "--tier", "silver", "--discount", "10");
+  await stead("admin", "resellers", "add-key", customer.email, "--name", "Tests", "--sandbox");
+  await page.goto("/panel/reseller/start");
+  await expect(page.getByRole("heading", { level: 1, name: "First steps" })).toBeFocused();
+  await expect(page.getByText("Tests", { exact: false }).first()).toBeVisible();
+  await expect(page.getByRole("heading", { name: "1. A key for the sandbox (done)" })).toBeVisible();
+
+  await page.getByRole("button", { name: "Order it" }).click();
+  await expect(page.getByRole("heading", { name: "2. The first service (done)" })).toBeVisible();
+  await page.getByRole("button", { name: "30 days forward" }).click();
+  await expect(page.getByRole("heading", { name: "3. A month later (done)" })).toBeVisible();
+  await expect(page.getByRole("button", { name: "Back to the real time" })).toBeVisible();
+
+  await page.getByRole("link", { name: "All events with their deliveries" }).click();
+  await expect(page.getByRole("row", { name: /service\./ }).first()).toBeVisible();
+  await page
+    .getByRole("button", { name: /^Show service\./ })
+    .first()
+    .click();
+  await expect(page.getByRole("dialog").getByText("No address was told of it.")).toBeVisible();
+  await expect(page.getByRole("dialog").getByText("client-42").first()).toBeVisible();
+  await page.keyboard.press("Escape");
+
+  await page.getByRole("navigation", { name: "Pages of a reseller" }).getByRole("link", { name: "Clients" }).click();
+  const row = page.getByRole("row", { name: /client-42/ });
+  await expect(row).toContainText("(10%)");
+  const file = page.waitForEvent("download");
+  await page.getByRole("button", { name: "Save as CSV" }).click();
+  expect((await file).suggestedFilename()).toBe("services.csv");
+  await row.getByRole("button", { name: /^Link for the client/ }).click();
+  await expect(page.getByRole("dialog").getByText(/\/client\//)).toBeVisible();
+
+  // What is done in the panel is in the reseller's trail, without a key.
+  const { data } = await customer.call<{ data: { operation: string; key_id: number | null }[] }>(
+    "GET",
+    "/reseller/audit-log",
+    undefined,
+    { headers: { "X-Stead-World": "sandbox" } },
+  );
+  expect(data.find((one) => one.operation === "reseller.services.create")?.key_id).toBeNull();
+});

@@ -1,0 +1,19 @@
+import { createFileRoute } from "@tanstack/react-router";
+
+import type { World } from "~/features/reseller/api";
+import { Events } from "~/features/reseller/Events";
+
+export const Route = createFileRoute("/reseller/events")({
+  validateSearch: (search: Record<string, unknown>): { world?: World } => ({
+    world: search.world === "sandbox" ? "sandbox" : undefined,
+  }),
+  component: Page,
+});
+
+function Page() {
+  const { world = "live" } = Route.useSearch();
+  const navigate = Route.useNavigate();
+  return (
+    <Events world={world} onWorld={(next) => void navigate({ search: next === "sandbox" ? { world: next } : {} })} />
+  );
+}
