@@ -32,6 +32,10 @@ import { Route as MonitorsIndexRouteImport } from "./routes/monitors.index";
 import { Route as MonitorsMonitorRouteImport } from "./routes/monitors.$monitor";
 import { Route as OrdersIndexRouteImport } from "./routes/orders.index";
 import { Route as OrdersOrderRouteImport } from "./routes/orders.$order";
+import { Route as ResellerIndexRouteImport } from "./routes/reseller.index";
+import { Route as ResellerEventsRouteImport } from "./routes/reseller.events";
+import { Route as ResellerSettingsRouteImport } from "./routes/reseller.settings";
+import { Route as ResellerStartRouteImport } from "./routes/reseller.start";
 import { Route as ServicesIndexRouteImport } from "./routes/services.index";
 import { Route as StaffSplatRouteImport } from "./routes/staff.$";
 import { Route as SupportIndexRouteImport } from "./routes/support.index";
@@ -171,6 +175,26 @@ const OrdersIndexRoute = OrdersIndexRouteImport.update({
 const OrdersOrderRoute = OrdersOrderRouteImport.update({
   id: "/orders/$order",
   path: "/orders/$order",
+  getParentRoute: () => rootRouteImport,
+} as any);
+const ResellerIndexRoute = ResellerIndexRouteImport.update({
+  id: "/reseller/",
+  path: "/reseller/",
+  getParentRoute: () => rootRouteImport,
+} as any);
+const ResellerEventsRoute = ResellerEventsRouteImport.update({
+  id: "/reseller/events",
+  path: "/reseller/events",
+  getParentRoute: () => rootRouteImport,
+} as any);
+const ResellerSettingsRoute = ResellerSettingsRouteImport.update({
+  id: "/reseller/settings",
+  path: "/reseller/settings",
+  getParentRoute: () => rootRouteImport,
+} as any);
+const ResellerStartRoute = ResellerStartRouteImport.update({
+  id: "/reseller/start",
+  path: "/reseller/start",
   getParentRoute: () => rootRouteImport,
 } as any);
 const ServicesIndexRoute = ServicesIndexRouteImport.update({
@@ -325,6 +349,9 @@ export interface FileRoutesByFullPath {
   "/invoices/$invoice": typeof InvoicesInvoiceRoute;
   "/monitors/$monitor": typeof MonitorsMonitorRoute;
   "/orders/$order": typeof OrdersOrderRoute;
+  "/reseller/events": typeof ResellerEventsRoute;
+  "/reseller/settings": typeof ResellerSettingsRoute;
+  "/reseller/start": typeof ResellerStartRoute;
   "/staff/$": typeof StaffSplatRoute;
   "/support/$ticket": typeof SupportTicketRoute;
   "/support/new": typeof SupportNewRoute;
@@ -333,6 +360,7 @@ export interface FileRoutesByFullPath {
   "/invoices/": typeof InvoicesIndexRoute;
   "/monitors/": typeof MonitorsIndexRoute;
   "/orders/": typeof OrdersIndexRoute;
+  "/reseller/": typeof ResellerIndexRoute;
   "/services/": typeof ServicesIndexRoute;
   "/support/": typeof SupportIndexRoute;
   "/account/applications/$application": typeof AccountApplicationsApplicationRoute;
@@ -375,6 +403,9 @@ export interface FileRoutesByTo {
   "/invoices/$invoice": typeof InvoicesInvoiceRoute;
   "/monitors/$monitor": typeof MonitorsMonitorRoute;
   "/orders/$order": typeof OrdersOrderRoute;
+  "/reseller/events": typeof ResellerEventsRoute;
+  "/reseller/settings": typeof ResellerSettingsRoute;
+  "/reseller/start": typeof ResellerStartRoute;
   "/staff/$": typeof StaffSplatRoute;
   "/support/$ticket": typeof SupportTicketRoute;
   "/support/new": typeof SupportNewRoute;
@@ -383,6 +414,7 @@ export interface FileRoutesByTo {
   "/invoices": typeof InvoicesIndexRoute;
   "/monitors": typeof MonitorsIndexRoute;
   "/orders": typeof OrdersIndexRoute;
+  "/reseller": typeof ResellerIndexRoute;
   "/services": typeof ServicesIndexRoute;
   "/support": typeof SupportIndexRoute;
   "/account/applications/$application": typeof AccountApplicationsApplicationRoute;
@@ -426,6 +458,9 @@ export interface FileRoutesById {
   "/invoices/$invoice": typeof InvoicesInvoiceRoute;
   "/monitors/$monitor": typeof MonitorsMonitorRoute;
   "/orders/$order": typeof OrdersOrderRoute;
+  "/reseller/events": typeof ResellerEventsRoute;
+  "/reseller/settings": typeof ResellerSettingsRoute;
+  "/reseller/start": typeof ResellerStartRoute;
   "/staff/$": typeof StaffSplatRoute;
   "/support/$ticket": typeof SupportTicketRoute;
   "/support/new": typeof SupportNewRoute;
@@ -434,6 +469,7 @@ export interface FileRoutesById {
   "/invoices/": typeof InvoicesIndexRoute;
   "/monitors/": typeof MonitorsIndexRoute;
   "/orders/": typeof OrdersIndexRoute;
+  "/reseller/": typeof ResellerIndexRoute;
   "/services/": typeof ServicesIndexRoute;
   "/support/": typeof SupportIndexRoute;
   "/account/applications/$application": typeof AccountApplicationsApplicationRoute;
@@ -478,6 +514,9 @@ export interface FileRouteTypes {
     | "/invoices/$invoice"
     | "/monitors/$monitor"
     | "/orders/$order"
+    | "/reseller/events"
+    | "/reseller/settings"
+    | "/reseller/start"
     | "/staff/$"
     | "/support/$ticket"
     | "/support/new"
@@ -486,6 +525,7 @@ export interface FileRouteTypes {
     | "/invoices/"
     | "/monitors/"
     | "/orders/"
+    | "/reseller/"
     | "/services/"
     | "/support/"
     | "/account/applications/$application"
@@ -528,6 +568,9 @@ export interface FileRouteTypes {
     | "/invoices/$invoice"
     | "/monitors/$monitor"
     | "/orders/$order"
+    | "/reseller/events"
+    | "/reseller/settings"
+    | "/reseller/start"
     | "/staff/$"
     | "/support/$ticket"
     | "/support/new"
@@ -536,6 +579,7 @@ export interface FileRouteTypes {
     | "/invoices"
     | "/monitors"
     | "/orders"
+    | "/reseller"
     | "/services"
     | "/support"
     | "/account/applications/$application"
@@ -578,6 +622,9 @@ export interface FileRouteTypes {
     | "/invoices/$invoice"
     | "/monitors/$monitor"
     | "/orders/$order"
+    | "/reseller/events"
+    | "/reseller/settings"
+    | "/reseller/start"
     | "/staff/$"
     | "/support/$ticket"
     | "/support/new"
@@ -586,6 +633,7 @@ export interface FileRouteTypes {
     | "/invoices/"
     | "/monitors/"
     | "/orders/"
+    | "/reseller/"
     | "/services/"
     | "/support/"
     | "/account/applications/$application"
@@ -629,6 +677,9 @@ export interface RootRouteChildren {
   InvoicesInvoiceRoute: typeof InvoicesInvoiceRoute;
   MonitorsMonitorRoute: typeof MonitorsMonitorRoute;
   OrdersOrderRoute: typeof OrdersOrderRoute;
+  ResellerEventsRoute: typeof ResellerEventsRoute;
+  ResellerSettingsRoute: typeof ResellerSettingsRoute;
+  ResellerStartRoute: typeof ResellerStartRoute;
   StaffSplatRoute: typeof StaffSplatRoute;
   SupportTicketRoute: typeof SupportTicketRoute;
   SupportNewRoute: typeof SupportNewRoute;
@@ -637,6 +688,7 @@ export interface RootRouteChildren {
   InvoicesIndexRoute: typeof InvoicesIndexRoute;
   MonitorsIndexRoute: typeof MonitorsIndexRoute;
   OrdersIndexRoute: typeof OrdersIndexRoute;
+  ResellerIndexRoute: typeof ResellerIndexRoute;
   ServicesIndexRoute: typeof ServicesIndexRoute;
   SupportIndexRoute: typeof SupportIndexRoute;
   AccountApplicationsApplicationRoute: typeof AccountApplicationsApplicationRoute;
@@ -822,6 +874,34 @@ declare module "@tanstack/react-router" {
       path: "/orders/$order";
       fullPath: "/orders/$order";
       preLoaderRoute: typeof OrdersOrderRouteImport;
+      parentRoute: typeof rootRouteImport;
+    };
+    "/reseller/": {
+      id: "/reseller/";
+      path: "/reseller";
+      fullPath: "/reseller/";
+      preLoaderRoute: typeof ResellerIndexRouteImport;
+      parentRoute: typeof rootRouteImport;
+    };
+    "/reseller/events": {
+      id: "/reseller/events";
+      path: "/reseller/events";
+      fullPath: "/reseller/events";
+      preLoaderRoute: typeof ResellerEventsRouteImport;
+      parentRoute: typeof rootRouteImport;
+    };
+    "/reseller/settings": {
+      id: "/reseller/settings";
+      path: "/reseller/settings";
+      fullPath: "/reseller/settings";
+      preLoaderRoute: typeof ResellerSettingsRouteImport;
+      parentRoute: typeof rootRouteImport;
+    };
+    "/reseller/start": {
+      id: "/reseller/start";
+      path: "/reseller/start";
+      fullPath: "/reseller/start";
+      preLoaderRoute: typeof ResellerStartRouteImport;
       parentRoute: typeof rootRouteImport;
     };
     "/services/": {
@@ -1021,6 +1101,9 @@ const rootRouteChildren: RootRouteChildren = {
   InvoicesInvoiceRoute: InvoicesInvoiceRoute,
   MonitorsMonitorRoute: MonitorsMonitorRoute,
   OrdersOrderRoute: OrdersOrderRoute,
+  ResellerEventsRoute: ResellerEventsRoute,
+  ResellerSettingsRoute: ResellerSettingsRoute,
+  ResellerStartRoute: ResellerStartRoute,
   StaffSplatRoute: StaffSplatRoute,
   SupportTicketRoute: SupportTicketRoute,
   SupportNewRoute: SupportNewRoute,
@@ -1029,6 +1112,7 @@ const rootRouteChildren: RootRouteChildren = {
   InvoicesIndexRoute: InvoicesIndexRoute,
   MonitorsIndexRoute: MonitorsIndexRoute,
   OrdersIndexRoute: OrdersIndexRoute,
+  ResellerIndexRoute: ResellerIndexRoute,
   ServicesIndexRoute: ServicesIndexRoute,
   SupportIndexRoute: SupportIndexRoute,
   AccountApplicationsApplicationRoute: AccountApplicationsApplicationRoute,

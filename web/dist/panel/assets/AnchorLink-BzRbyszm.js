@@ -1,1 +1,0 @@
-import{Ii as e,Ti as t,yn as n}from"./routes-DinVyYOr.js";var r=e(),i=t(function(e){return(0,r.jsx)(n,{...e})});export{i as t};

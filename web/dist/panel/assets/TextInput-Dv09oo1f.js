@@ -1,1 +1,0 @@
-import{Ii as e,gr as t,sr as n}from"./routes-DinVyYOr.js";import{t as r}from"./InputBase-B4lFFgCQ.js";var i=e(),a=n(e=>{let n=t([`Input`,`InputWrapper`,`TextInput`],null,e);return(0,i.jsx)(r,{component:`input`,...n,__staticSelector:`TextInput`})});a.classes=r.classes,a.displayName=`@mantine/core/TextInput`;export{a as t};

@@ -1,1 +1,0 @@
-import{$ as e,Ni as t,et as n}from"./routes-DinVyYOr.js";var r=t({queryKey:[`me`],queryFn:({signal:t})=>n(e.GET(`/api/v1/me`,{signal:t}))});export{r as t};

@@ -1,1 +1,0 @@
-import{n as e}from"./rolldown-runtime-WkwZ5CU-.js";import{Ii as t,Li as n,_i as r,rt as i,zt as a}from"./routes-DinVyYOr.js";var o=e(n(),1),s=t();function c(){return(0,o.useEffect)(()=>{i.postMessage({account:r.account?.id}),window.close()},[]),(0,s.jsx)(`p`,{children:a(`session.close`)})}var l=c;export{l as component};

@@ -1,1 +1,0 @@
-import{_i as e,nt as t,ot as n}from"./routes-DinVyYOr.js";var r=n({baseUrl:e.base,fetch:t});export{r as t};

@@ -1,1 +1,0 @@
-import{gi as e,ui as t}from"./routes-DinVyYOr.js";var n,r=()=>n??=t({uz:()=>e(()=>import(`./staff.uz-B2TRFvwd.js`),[]),ru:()=>e(()=>import(`./staff.ru-CJjJbrEE.js`),[]),en:()=>e(()=>import(`./staff.en-9KakilDc.js`),[])});export{r as t};

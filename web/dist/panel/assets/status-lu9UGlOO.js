@@ -1,1 +1,0 @@
-import{t as e}from"./Status-D1A7qXNY.js";import{t}from"./texts-CxcN6dXf.js";import{Ii as n}from"./routes-DinVyYOr.js";var r=n(),i={pending:`warn`,paid:`busy`,processing:`busy`,completed:`good`,failed:`bad`,refunded:`neutral`,cancelled:`neutral`,expired:`neutral`};function a({status:n}){return(0,r.jsx)(e,{tone:i[n],label:t(`status.${n}`)})}export{a as t};

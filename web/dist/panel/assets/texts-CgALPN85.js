@@ -1,0 +1,1 @@
+import{Si as e}from"./routes-D7_lmb5y.js";var t=e(`staffmenu`);export{t};

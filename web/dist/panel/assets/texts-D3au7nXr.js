@@ -1,1 +1,0 @@
-import{mi as e}from"./routes-DinVyYOr.js";var t=e(`stafftickets`);export{t};
