@@ -19,8 +19,10 @@ func TestInitMakesAnInstallationThatTheDoctorFindsInOrder(t *testing.T) {
 		file, data := filepath.Join(dir, "etc", "stead.yaml"), in.setting("STEAD_DATA_DIR")
 		database := in.setting("STEAD_DATABASE_URL")
 		bare := &installation{env: []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir}}
-		args := []string{"--config", file, "init", "--domain", "panel.example.com", "--company", "Example Hosting", "--admin", "owner@example.com",
-			"--country", "uz", "--data-dir", data, "--user", "nobody-here", "--backup-to", filepath.Join(dir, "backups")}
+		args := []string{
+			"--config", file, "init", "--domain", "panel.example.com", "--company", "Example Hosting", "--admin", "owner@example.com",
+			"--country", "uz", "--data-dir", data, "--user", "nobody-here", "--backup-to", filepath.Join(dir, "backups"),
+		}
 		if database != "" {
 			bare.env = append(bare.env, "STEAD_DATABASE_URL="+database)
 		}

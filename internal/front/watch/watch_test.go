@@ -71,9 +71,11 @@ func TestFiguresTellWhatIsStuck(t *testing.T) {
 				statement string
 				args      []any
 			}{
-				{`INSERT INTO nodes_nodes (name, location, state, address, joined_at, created_at, last_seen_at, disk_mb, disk_free_mb, cpus, load_percent, placed_accounts)
+				{
+					`INSERT INTO nodes_nodes (name, location, state, address, joined_at, created_at, last_seen_at, disk_mb, disk_free_mb, cpus, load_percent, placed_accounts)
 					VALUES ('node1', '', 'active', 'a:1', $1, $1, $2, 1000, 50, 2, 150, 7), ('node2', '', 'draining', 'a:2', $1, $1, $3, 10, 10, 2, 0, 0)`,
-					[]any{ago(time.Hour), ago(time.Second), ago(5 * time.Minute)}},
+					[]any{ago(time.Hour), ago(time.Second), ago(5 * time.Minute)},
+				},
 				{`INSERT INTO monitors_shards (shard, owner, epoch, until) VALUES (900, '', 1, $1)`, []any{ago(3 * time.Minute)}},
 			} {
 				if _, err := tx.Exec(ctx, s.statement, s.args...); err != nil {

@@ -491,7 +491,7 @@ func (t *target) sync() error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(unix.Syncfs(int(f.Fd())), f.Close()) //nolint:gosec // a descriptor is small
+	return errors.Join(unix.Syncfs(int(f.Fd())), f.Close())
 }
 
 // stage prepares the new contents of files under temporary names.

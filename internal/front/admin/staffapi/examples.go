@@ -1,7 +1,7 @@
 package staffapi
 
 // examples are bodies that the operations take, for the document.
-var examples = map[string]string{
+var examples = map[string]string{ //nolint:gosec // no credentials
 	"staff.set_role":             `{"role": "support"}`,
 	"customers.suspend":          `{"reason": "Sends spam"}`,
 	"customers.unsuspend":        `{"reason": "The account is clean again"}`,
