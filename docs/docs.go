@@ -18,11 +18,11 @@ type Group struct {
 var Groups = []Group{
 	{"For integrators", []string{
 		"getting-started", "oauth", "orders", "services", "wallet", "invoices", "coupons", "addons", "loyalty", "devices", "files", "hosting", "web",
-		"databases", "cron", "mail", "access", "backups", "dns", "tls", "domains", "templates", "monitors", "security-scans", "sla", "insights", "agent", "mcp", "sdk-go",
+		"databases", "cron", "mail", "access", "backups", "dns", "tls", "domains", "templates", "monitors", "security-scans", "sla", "insights", "agent", "mcp", "sdk-go", "sdk-typescript",
 	}},
 	{"For resellers", []string{"reseller", "clocks", "webhooks"}},
 	{"For operators", []string{
-		"operations", "admin", "sign-in", "content", "machine", "nodes", "hestia", "registrars", "catalog", "currencies", "status", "ai",
+		"install", "operations", "backup", "admin", "sign-in", "content", "machine", "nodes", "hestia", "registrars", "catalog", "currencies", "status", "ai",
 	}},
 	{"For developers of Stead", []string{"architecture", "panel", "schema"}},
 }

@@ -242,12 +242,12 @@ func (a *App) Run(ctx context.Context) error {
 	defer stopBackground()
 
 	if err := a.replica.Join(ctx); err != nil {
-		return err
+		return unlessStopped(ctx, err)
 	}
 	running.Go(func() { a.replica.Run(background) })
 	settled, err := a.workUnlessHeld(ctx, background, &running, broken)
 	if err != nil {
-		return err
+		return unlessStopped(ctx, err)
 	}
 
 	for _, e := range a.endpoints() {
@@ -285,6 +285,14 @@ func (a *App) work(ctx, background context.Context, running *sync.WaitGroup) err
 	}
 	a.queueRuns.Store(true)
 	return nil
+}
+
+// unlessStopped is what a failure of the start means: nothing when the program was told to stop meanwhile.
+func unlessStopped(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return nil
+	}
+	return err
 }
 
 func (a *App) endpoints() []*endpoint {

@@ -74,7 +74,11 @@ func badBodies(t *testing.T, w *world) {
 		refused(t, op.ID+" as text", send("{}", "text/plain"), http.StatusUnsupportedMediaType)
 		refused(t, op.ID+" as a form", send("a=1", "application/x-www-form-urlencoded"), http.StatusUnsupportedMediaType)
 		refused(t, op.ID+" as nonsense", send("{}", "///"), http.StatusUnsupportedMediaType)
-		refused(t, op.ID+" with a huge body", send(`{"a": "`+strings.Repeat("x", 5<<20)+`"}`, ""), http.StatusRequestEntityTooLarge)
+		huge := 5 << 20
+		if strings.HasPrefix(op.ID, "deploys.") {
+			huge = 9 << 20 // their bodies name the files of whole folders
+		}
+		refused(t, op.ID+" with a huge body", send(`{"a": "`+strings.Repeat("x", huge)+`"}`, ""), http.StatusRequestEntityTooLarge)
 		deep := strings.Repeat(`{"a":`, 20_000) + "1" + strings.Repeat("}", 20_000)
 		notBroken(t, op.ID+" with a deep body", send(deep, ""))
 

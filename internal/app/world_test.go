@@ -352,6 +352,8 @@ func (w *world) readyFor(op api.Info) {
 		w.agent.approval = w.newQuestion()
 	case "ai.run":
 		w.agentRests()
+	case "deploys.rollback":
+		w.post(w.t, w.owner.token, fmt.Sprintf("/api/v1/services/%d/deploys", w.service), `{"files": []}`)
 	}
 }
 
@@ -653,7 +655,7 @@ func (w *world) templateRests() {
 // growing lists tell what happened, and jobs go on happening; the status has a history that a job writes every minute.
 var growing = map[string]bool{"claims.list": true, "content.status": true, "notifications.list": true, "reseller.events.list": true, "reseller.events.get": true, "reseller.audit_log": true, "reseller.clock": true, "templates.installed": true, "templates.list": true}
 
-var changesByItself = regexp.MustCompile(`"(dns|charge|credit)":\{(?:[^{}]|\{[^{}]*\})*\}|"(?:last_used|checked|next_check|measured)_at":"[^"]*"`)
+var changesByItself = regexp.MustCompile(`"(dns|charge|credit)":\{(?:[^{}]|\{[^{}]*\})*\}|"(?:last_used|checked|next_check|measured)_at":(?:"[^"]*"|null)`)
 
 // lasting is the body without what changes by itself: what the server saw in the DNS, where it looks whenever it likes, when
 // it last looked at or measured something, and what is left of a period's price.

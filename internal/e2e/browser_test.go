@@ -308,6 +308,9 @@ const overlook = `(() => {
 
 func (v *visitor) look() {
 	v.t.Helper()
+	if strings.HasPrefix(ask[string](v, "location.pathname"), "/panel/") {
+		v.do(chromedp.WaitVisible(chromedp.CSS("h1"))) // a script draws the page
+	}
 	for _, wrong := range ask[[]string](v, overlook) {
 		v.t.Error(wrong)
 	}

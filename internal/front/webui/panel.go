@@ -116,7 +116,7 @@ var shell = template.Must(template.New("shell").Parse(`<!doctype html>
 </head>
 <body>
 <div id="root"></div>
-<noscript>{{.NoScript}}</noscript>
+<noscript><main><h1>{{.Company}}</h1><p>{{.NoScript}}</p></main></noscript>
 </body>
 </html>
 `))
