@@ -89,7 +89,7 @@ test("a domain is registered, locked and given name servers", async ({ page, cus
   const name = unique("name") + ".com";
   await page.goto("/panel/domains/new");
   await page.getByLabel("Domain", { exact: true }).fill(name);
-  await page.getByRole("button", { name: "Search" }).click();
+  await page.locator("#page").getByRole("button", { name: "Search" }).click();
   await expect(page.getByText(`${name} is free`)).toBeVisible();
   await page.getByLabel("Phone").fill("+998 90 123-45-67");
   await page.getByLabel("Street and house").fill("Navoiy 1");

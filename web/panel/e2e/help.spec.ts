@@ -9,7 +9,7 @@ test("Ctrl-K finds pages and services, and the assistant hands over to support",
   const search = page.getByPlaceholder("Find pages, services, domains and articles");
   await page.keyboard.press("Control+k");
   await search.fill("walle");
-  await page.getByRole("button", { name: "Wallet" }).waitFor();
+  await page.getByRole("button", { name: "Wallet", exact: true }).waitFor();
   await page.keyboard.press("Enter");
   await expect(page).toHaveURL(/\/panel\/wallet$/);
 

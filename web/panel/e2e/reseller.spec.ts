@@ -30,6 +30,7 @@ test("a reseller orders in the sandbox, moves its clock, sees events and what is
 
   await page.getByRole("navigation", { name: "Pages of a reseller" }).getByRole("link", { name: "Clients" }).click();
   const row = page.getByRole("row", { name: /client-42/ });
+  await expect(row).toHaveCount(1); // the page before is shown until this one is there
   await expect(row).toContainText("(10%)");
   const file = page.waitForEvent("download");
   await page.getByRole("button", { name: "Save as CSV" }).click();
