@@ -131,7 +131,7 @@ func TestAgentIsReplacedAndSitesAreServedAllTheWhile(t *testing.T) {
 	if _, err := user.Lookup(a.User.Name); err == nil {
 		t.Error("the user is left")
 	}
-	out, err := exec.CommandContext(ctx, "find", cfg.Dir, "-user", fmt.Sprint(a.User.UID), "-o", "-group", fmt.Sprint(a.User.GID), "-not", "-path", "*/trash/*").Output()
+	out, err := exec.CommandContext(ctx, "find", cfg.Dir, "-name", "trash", "-prune", "-o", "(", "-user", fmt.Sprint(a.User.UID), "-o", "-group", fmt.Sprint(a.User.GID), ")", "-print").Output()
 	if err != nil || len(out) > 0 {
 		t.Errorf("files of the account are left: %s, %v", out, err)
 	}
