@@ -290,7 +290,7 @@ func (a *App) work(ctx, background context.Context, running *sync.WaitGroup) err
 // unlessStopped is what a failure of the start means: nothing when the program was told to stop meanwhile.
 func unlessStopped(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
-		return nil
+		return nil //nolint:nilerr // as asked
 	}
 	return err
 }

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	dto "github.com/prometheus/client_model/go"
 
 	"stead.dev/stead/internal/platform/clock"
 	"stead.dev/stead/internal/platform/db"
@@ -33,13 +32,11 @@ func gathered(t *testing.T, w *Watch) map[string]float64 {
 			if labels := m.GetLabel(); len(labels) > 0 {
 				name += " " + labels[0].GetValue()
 			}
-			all[name] = valueOf(m)
+			all[name] = m.GetGauge().GetValue()
 		}
 	}
 	return all
 }
-
-func valueOf(m *dto.Metric) float64 { return m.GetGauge().GetValue() }
 
 func TestFiguresTellWhatIsStuck(t *testing.T) {
 	t.Parallel()
