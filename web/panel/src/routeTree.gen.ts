@@ -13,6 +13,7 @@ import { Route as IndexRouteImport } from "./routes/index";
 import { Route as BillingRouteImport } from "./routes/billing";
 import { Route as NotificationsRouteImport } from "./routes/notifications";
 import { Route as OrderRouteImport } from "./routes/order";
+import { Route as ResellerRouteImport } from "./routes/reseller";
 import { Route as RewardsRouteImport } from "./routes/rewards";
 import { Route as SignedInRouteImport } from "./routes/signed-in";
 import { Route as WalletRouteImport } from "./routes/wallet";
@@ -80,6 +81,11 @@ const NotificationsRoute = NotificationsRouteImport.update({
 const OrderRoute = OrderRouteImport.update({
   id: "/order",
   path: "/order",
+  getParentRoute: () => rootRouteImport,
+} as any);
+const ResellerRoute = ResellerRouteImport.update({
+  id: "/reseller",
+  path: "/reseller",
   getParentRoute: () => rootRouteImport,
 } as any);
 const RewardsRoute = RewardsRouteImport.update({
@@ -178,24 +184,24 @@ const OrdersOrderRoute = OrdersOrderRouteImport.update({
   getParentRoute: () => rootRouteImport,
 } as any);
 const ResellerIndexRoute = ResellerIndexRouteImport.update({
-  id: "/reseller/",
-  path: "/reseller/",
-  getParentRoute: () => rootRouteImport,
+  id: "/",
+  path: "/",
+  getParentRoute: () => ResellerRoute,
 } as any);
 const ResellerEventsRoute = ResellerEventsRouteImport.update({
-  id: "/reseller/events",
-  path: "/reseller/events",
-  getParentRoute: () => rootRouteImport,
+  id: "/events",
+  path: "/events",
+  getParentRoute: () => ResellerRoute,
 } as any);
 const ResellerSettingsRoute = ResellerSettingsRouteImport.update({
-  id: "/reseller/settings",
-  path: "/reseller/settings",
-  getParentRoute: () => rootRouteImport,
+  id: "/settings",
+  path: "/settings",
+  getParentRoute: () => ResellerRoute,
 } as any);
 const ResellerStartRoute = ResellerStartRouteImport.update({
-  id: "/reseller/start",
-  path: "/reseller/start",
-  getParentRoute: () => rootRouteImport,
+  id: "/start",
+  path: "/start",
+  getParentRoute: () => ResellerRoute,
 } as any);
 const ServicesIndexRoute = ServicesIndexRouteImport.update({
   id: "/services/",
@@ -335,6 +341,7 @@ export interface FileRoutesByFullPath {
   "/billing": typeof BillingRoute;
   "/notifications": typeof NotificationsRoute;
   "/order": typeof OrderRoute;
+  "/reseller": typeof ResellerRouteWithChildren;
   "/rewards": typeof RewardsRoute;
   "/signed-in": typeof SignedInRoute;
   "/wallet": typeof WalletRoute;
@@ -444,6 +451,7 @@ export interface FileRoutesById {
   "/billing": typeof BillingRoute;
   "/notifications": typeof NotificationsRoute;
   "/order": typeof OrderRoute;
+  "/reseller": typeof ResellerRouteWithChildren;
   "/rewards": typeof RewardsRoute;
   "/signed-in": typeof SignedInRoute;
   "/wallet": typeof WalletRoute;
@@ -500,6 +508,7 @@ export interface FileRouteTypes {
     | "/billing"
     | "/notifications"
     | "/order"
+    | "/reseller"
     | "/rewards"
     | "/signed-in"
     | "/wallet"
@@ -608,6 +617,7 @@ export interface FileRouteTypes {
     | "/billing"
     | "/notifications"
     | "/order"
+    | "/reseller"
     | "/rewards"
     | "/signed-in"
     | "/wallet"
@@ -663,6 +673,7 @@ export interface RootRouteChildren {
   BillingRoute: typeof BillingRoute;
   NotificationsRoute: typeof NotificationsRoute;
   OrderRoute: typeof OrderRoute;
+  ResellerRoute: typeof ResellerRouteWithChildren;
   RewardsRoute: typeof RewardsRoute;
   SignedInRoute: typeof SignedInRoute;
   WalletRoute: typeof WalletRoute;
@@ -677,9 +688,6 @@ export interface RootRouteChildren {
   InvoicesInvoiceRoute: typeof InvoicesInvoiceRoute;
   MonitorsMonitorRoute: typeof MonitorsMonitorRoute;
   OrdersOrderRoute: typeof OrdersOrderRoute;
-  ResellerEventsRoute: typeof ResellerEventsRoute;
-  ResellerSettingsRoute: typeof ResellerSettingsRoute;
-  ResellerStartRoute: typeof ResellerStartRoute;
   StaffSplatRoute: typeof StaffSplatRoute;
   SupportTicketRoute: typeof SupportTicketRoute;
   SupportNewRoute: typeof SupportNewRoute;
@@ -688,7 +696,6 @@ export interface RootRouteChildren {
   InvoicesIndexRoute: typeof InvoicesIndexRoute;
   MonitorsIndexRoute: typeof MonitorsIndexRoute;
   OrdersIndexRoute: typeof OrdersIndexRoute;
-  ResellerIndexRoute: typeof ResellerIndexRoute;
   ServicesIndexRoute: typeof ServicesIndexRoute;
   SupportIndexRoute: typeof SupportIndexRoute;
   AccountApplicationsApplicationRoute: typeof AccountApplicationsApplicationRoute;
@@ -741,6 +748,13 @@ declare module "@tanstack/react-router" {
       path: "/order";
       fullPath: "/order";
       preLoaderRoute: typeof OrderRouteImport;
+      parentRoute: typeof rootRouteImport;
+    };
+    "/reseller": {
+      id: "/reseller";
+      path: "/reseller";
+      fullPath: "/reseller";
+      preLoaderRoute: typeof ResellerRouteImport;
       parentRoute: typeof rootRouteImport;
     };
     "/rewards": {
@@ -878,31 +892,31 @@ declare module "@tanstack/react-router" {
     };
     "/reseller/": {
       id: "/reseller/";
-      path: "/reseller";
+      path: "/";
       fullPath: "/reseller/";
       preLoaderRoute: typeof ResellerIndexRouteImport;
-      parentRoute: typeof rootRouteImport;
+      parentRoute: typeof ResellerRoute;
     };
     "/reseller/events": {
       id: "/reseller/events";
-      path: "/reseller/events";
+      path: "/events";
       fullPath: "/reseller/events";
       preLoaderRoute: typeof ResellerEventsRouteImport;
-      parentRoute: typeof rootRouteImport;
+      parentRoute: typeof ResellerRoute;
     };
     "/reseller/settings": {
       id: "/reseller/settings";
-      path: "/reseller/settings";
+      path: "/settings";
       fullPath: "/reseller/settings";
       preLoaderRoute: typeof ResellerSettingsRouteImport;
-      parentRoute: typeof rootRouteImport;
+      parentRoute: typeof ResellerRoute;
     };
     "/reseller/start": {
       id: "/reseller/start";
-      path: "/reseller/start";
+      path: "/start";
       fullPath: "/reseller/start";
       preLoaderRoute: typeof ResellerStartRouteImport;
-      parentRoute: typeof rootRouteImport;
+      parentRoute: typeof ResellerRoute;
     };
     "/services/": {
       id: "/services/";
@@ -1082,11 +1096,30 @@ declare module "@tanstack/react-router" {
   }
 }
 
+interface ResellerRouteChildren {
+  ResellerEventsRoute: typeof ResellerEventsRoute;
+  ResellerSettingsRoute: typeof ResellerSettingsRoute;
+  ResellerStartRoute: typeof ResellerStartRoute;
+  ResellerIndexRoute: typeof ResellerIndexRoute;
+}
+
+const ResellerRouteChildren: ResellerRouteChildren = {
+  ResellerEventsRoute: ResellerEventsRoute,
+  ResellerSettingsRoute: ResellerSettingsRoute,
+  ResellerStartRoute: ResellerStartRoute,
+  ResellerIndexRoute: ResellerIndexRoute,
+};
+
+const ResellerRouteWithChildren = ResellerRoute._addFileChildren(
+  ResellerRouteChildren,
+);
+
 const rootRouteChildren: RootRouteChildren = {
   IndexRoute: IndexRoute,
   BillingRoute: BillingRoute,
   NotificationsRoute: NotificationsRoute,
   OrderRoute: OrderRoute,
+  ResellerRoute: ResellerRouteWithChildren,
   RewardsRoute: RewardsRoute,
   SignedInRoute: SignedInRoute,
   WalletRoute: WalletRoute,
@@ -1101,9 +1134,6 @@ const rootRouteChildren: RootRouteChildren = {
   InvoicesInvoiceRoute: InvoicesInvoiceRoute,
   MonitorsMonitorRoute: MonitorsMonitorRoute,
   OrdersOrderRoute: OrdersOrderRoute,
-  ResellerEventsRoute: ResellerEventsRoute,
-  ResellerSettingsRoute: ResellerSettingsRoute,
-  ResellerStartRoute: ResellerStartRoute,
   StaffSplatRoute: StaffSplatRoute,
   SupportTicketRoute: SupportTicketRoute,
   SupportNewRoute: SupportNewRoute,
@@ -1112,7 +1142,6 @@ const rootRouteChildren: RootRouteChildren = {
   InvoicesIndexRoute: InvoicesIndexRoute,
   MonitorsIndexRoute: MonitorsIndexRoute,
   OrdersIndexRoute: OrdersIndexRoute,
-  ResellerIndexRoute: ResellerIndexRoute,
   ServicesIndexRoute: ServicesIndexRoute,
   SupportIndexRoute: SupportIndexRoute,
   AccountApplicationsApplicationRoute: AccountApplicationsApplicationRoute,

@@ -1,1 +1,0 @@
-import{En as e,Ni as t,Wi as n}from"./routes-D7_lmb5y.js";var r=n(),i=t(function(t){return(0,r.jsx)(e,{...t})});export{i as t};

@@ -1,1 +1,0 @@
-import{t as e}from"./AnchorLink-C7mnrX8U.js";import{Wi as t}from"./routes-D7_lmb5y.js";var n=t();function r({to:t,search:r,children:i}){return(0,n.jsx)(e,{to:`/staff/$`,params:{_splat:t},search:r??{},inherit:!0,children:i})}export{r as t};

@@ -1,1 +1,0 @@
-import{Cr as e,Wi as t,mr as n}from"./routes-D7_lmb5y.js";import{t as r}from"./InputBase-jfR0Y2qX.js";var i=t(),a=n(t=>{let n=e([`Input`,`InputWrapper`,`TextInput`],null,t);return(0,i.jsx)(r,{component:`input`,...n,__staticSelector:`TextInput`})});a.classes=r.classes,a.displayName=`@mantine/core/TextInput`;export{a as t};

@@ -1,1 +1,0 @@
-import{n as e}from"./rolldown-runtime-WkwZ5CU-.js";import{Gi as t,Gt as n,Ti as r,Wi as i,lt as a}from"./routes-D7_lmb5y.js";var o=e(t(),1),s=i();function c(){return(0,o.useEffect)(()=>{a.postMessage({account:r.account?.id}),window.close()},[]),(0,s.jsx)(`p`,{children:n(`session.close`)})}var l=c;export{l as component};

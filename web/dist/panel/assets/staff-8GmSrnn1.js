@@ -1,1 +1,0 @@
-import{Ti as e,ct as t,ft as n}from"./routes-D7_lmb5y.js";var r=n({baseUrl:e.base,fetch:t});export{r as t};

@@ -1,1 +1,0 @@
-import{vi as e,wi as t}from"./routes-D7_lmb5y.js";var n,r=()=>n??=e({uz:()=>t(()=>import(`./staff.uz-B2TRFvwd.js`),[]),ru:()=>t(()=>import(`./staff.ru-CJjJbrEE.js`),[]),en:()=>t(()=>import(`./staff.en-9KakilDc.js`),[])});export{r as t};

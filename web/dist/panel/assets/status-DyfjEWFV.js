@@ -1,1 +1,0 @@
-import{t as e}from"./Status-HmgrqZVu.js";import{t}from"./texts-DVXCUyg1.js";import{Wi as n}from"./routes-D7_lmb5y.js";var r=n(),i={open:`busy`,waiting:`warn`,answered:`good`,closed:`neutral`};function a({status:n}){return(0,r.jsx)(e,{tone:i[n],label:t(`status.${n}`)})}export{a as t};

@@ -1,0 +1,1 @@
+import{Ci as e}from"./routes-BZAE2zyH.js";var t=e(`stafftickets`);export{t};

@@ -1,1 +1,0 @@
-import{Si as e}from"./routes-D7_lmb5y.js";var t=e(`stafftickets`);export{t};
