@@ -253,7 +253,7 @@ func (s *Service) list(ctx context.Context, accountID, serviceID int64, f filter
 
 // Terminated ends the insights of services that have ended.
 func (s *Service) Terminated(ctx context.Context, tx *db.Tx, e outbox.Stored) error {
-	if err := forget(ctx, tx, e.SubjectID); err != nil {
+	if err := weekly.Remove(ctx, tx, e.SubjectID); err != nil {
 		return err
 	}
 	return expireOf(ctx, tx, e.SubjectID)

@@ -133,24 +133,6 @@ func countOpen(ctx context.Context, q db.Querier, accountID, serviceID int64) (m
 	return counts, err
 }
 
-func remember(ctx context.Context, tx *db.Tx, accountID, serviceID int64, next time.Time) error {
-	_, err := tx.Exec(ctx, `INSERT INTO insights_services (service_id, account_id, next_at) VALUES ($1, $2, $3)
-		ON CONFLICT (service_id) DO UPDATE SET account_id = excluded.account_id`, serviceID, accountID, next)
-	return err
-}
-
-func forget(ctx context.Context, tx *db.Tx, serviceID int64) error {
-	_, err := tx.Exec(ctx, `DELETE FROM insights_services WHERE service_id = $1`, serviceID)
-	return err
-}
-
-// takeDue takes the services that are due and puts them off until next.
-func takeDue(ctx context.Context, tx *db.Tx, limit int, next time.Time) ([]auditArgs, error) {
-	return db.Collect(ctx, tx, func(row db.Row) (a auditArgs, err error) { return a, row.Scan(&a.AccountID, &a.ServiceID) },
-		`UPDATE insights_services SET next_at = $1 WHERE service_id IN (SELECT service_id FROM insights_services WHERE next_at <= $2 ORDER BY next_at LIMIT $3)
-		RETURNING account_id, service_id`, next, tx.Now, limit)
-}
-
 // begin takes the lease of a service's audit; false while another one has it.
 func begin(ctx context.Context, tx *db.Tx, accountID, serviceID int64, until time.Time) (bool, error) {
 	n, err := tx.Exec(ctx, `INSERT INTO insights_audits (service_id, account_id, started_at, lease_until) VALUES ($1, $2, $3, $4)
@@ -186,8 +168,11 @@ func removeOld(ctx context.Context, tx *db.Tx, before time.Time, limit int) (int
 }
 
 func removeOf(ctx context.Context, tx *db.Tx, accountID int64) error {
+	if err := weekly.RemoveOf(ctx, tx, accountID); err != nil {
+		return err
+	}
 	for _, statement := range []string{
-		`DELETE FROM insights_services WHERE account_id = $1`, `DELETE FROM insights_audits WHERE account_id = $1`, `DELETE FROM insights WHERE account_id = $1`,
+		`DELETE FROM insights_audits WHERE account_id = $1`, `DELETE FROM insights WHERE account_id = $1`,
 	} {
 		if _, err := tx.Exec(ctx, statement, accountID); err != nil {
 			return err

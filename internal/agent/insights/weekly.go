@@ -15,16 +15,18 @@ import (
 )
 
 const (
-	week      = 7 * 24 * time.Hour
 	mostDue   = 50 // services of one turn
 	busyPause = time.Minute
 	// freshAfter is when the server's programs have noticed what a run of the agent has changed.
 	freshAfter = 5 * time.Second
 )
 
+// weekly are the services that are audited.
+var weekly = jobs.Rota{Table: "insights_services", Period: 7 * 24 * time.Hour}
+
 // Provisioned has services that are there audited every week.
 func (s *Service) Provisioned(ctx context.Context, tx *db.Tx, e outbox.Stored) error {
-	return remember(ctx, tx, e.AccountID, e.SubjectID, tx.Now.Add(jobs.Phase(e.SubjectID, week)))
+	return weekly.Add(ctx, tx, e.AccountID, e.SubjectID)
 }
 
 // Worked audits a service on which the agent has worked, if something was to improve about it: what the agent has mended is
@@ -46,12 +48,12 @@ func (s *Service) Worked(ctx context.Context, tx *db.Tx, e outbox.Stored) error 
 // Due inserts the jobs of the services that are to be audited now; a periodic job calls it.
 func (s *Service) Due(ctx context.Context) error {
 	return s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
-		due, err := takeDue(ctx, tx, mostDue, tx.Now.Add(week))
+		due, err := weekly.Take(ctx, tx, mostDue)
 		if err != nil {
 			return err
 		}
-		for _, args := range due {
-			if err := s.enqueue(ctx, tx, args, tx.Now); err != nil {
+		for _, turn := range due {
+			if err := s.enqueue(ctx, tx, auditArgs(turn), tx.Now); err != nil {
 				return err
 			}
 		}

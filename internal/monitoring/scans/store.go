@@ -106,26 +106,8 @@ func countOf(ctx context.Context, q db.Querier, accountID, serviceID int64) (n i
 	return n, err
 }
 
-func remember(ctx context.Context, tx *db.Tx, accountID, serviceID int64, next time.Time) error {
-	_, err := tx.Exec(ctx, `INSERT INTO scans_services (service_id, account_id, next_at) VALUES ($1, $2, $3)
-		ON CONFLICT (service_id) DO UPDATE SET account_id = excluded.account_id`, serviceID, accountID, next)
-	return err
-}
-
-func forget(ctx context.Context, tx *db.Tx, serviceID int64) error {
-	_, err := tx.Exec(ctx, `DELETE FROM scans_services WHERE service_id = $1`, serviceID)
-	return err
-}
-
-// takeDue takes the services that are due and puts them off until next.
-func takeDue(ctx context.Context, tx *db.Tx, limit int, next time.Time) ([]weeklyArgs, error) {
-	return db.Collect(ctx, tx, func(row db.Row) (a weeklyArgs, err error) { return a, row.Scan(&a.AccountID, &a.ServiceID) },
-		`UPDATE scans_services SET next_at = $1 WHERE service_id IN (SELECT service_id FROM scans_services WHERE next_at <= $2 ORDER BY next_at LIMIT $3)
-		RETURNING account_id, service_id`, next, tx.Now, limit)
-}
-
 func removeOf(ctx context.Context, tx *db.Tx, accountID int64) error {
-	if _, err := tx.Exec(ctx, `DELETE FROM scans_services WHERE account_id = $1`, accountID); err != nil {
+	if err := weekly.RemoveOf(ctx, tx, accountID); err != nil {
 		return err
 	}
 	_, err := tx.Exec(ctx, `DELETE FROM scans WHERE account_id = $1`, accountID)

@@ -14,30 +14,32 @@ import (
 )
 
 const (
-	week      = 7 * 24 * time.Hour
 	mostDue   = 50 // services of one turn
 	keptFor   = 400 * 24 * time.Hour
 	mostClean = 1000
 	busyPause = time.Minute
 )
 
+// weekly are the services that are scanned.
+var weekly = jobs.Rota{Table: "scans_services", Period: 7 * 24 * time.Hour}
+
 // Follow has services that are there scanned every week. It is told of their events.
 func (s *Service) Follow(ctx context.Context, tx *db.Tx, e outbox.Stored) error {
 	if e.Type == "service.terminated" {
-		return forget(ctx, tx, e.SubjectID)
+		return weekly.Remove(ctx, tx, e.SubjectID)
 	}
-	return remember(ctx, tx, e.AccountID, e.SubjectID, tx.Now.Add(jobs.Phase(e.SubjectID, week)))
+	return weekly.Add(ctx, tx, e.AccountID, e.SubjectID)
 }
 
 // Due inserts the jobs of the services that are to be scanned now; a periodic job calls it.
 func (s *Service) Due(ctx context.Context) error {
 	return s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
-		due, err := takeDue(ctx, tx, mostDue, tx.Now.Add(week))
+		due, err := weekly.Take(ctx, tx, mostDue)
 		if err != nil {
 			return err
 		}
-		for _, args := range due {
-			err := s.Queue.Enqueue(ctx, tx, args, &river.InsertOpts{Queue: jobs.WebhookQueue, UniqueOpts: jobs.Once(), MaxAttempts: 3})
+		for _, turn := range due {
+			err := s.Queue.Enqueue(ctx, tx, weeklyArgs(turn), &river.InsertOpts{Queue: jobs.WebhookQueue, UniqueOpts: jobs.Once(), MaxAttempts: 3})
 			if err != nil {
 				return err
 			}

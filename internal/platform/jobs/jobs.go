@@ -155,11 +155,6 @@ func New(d *db.DB, c Config) (*Queue, error) {
 // Workers is where sections add their workers.
 func (q *Queue) Workers() *river.Workers { return q.workers }
 
-// Phase is when in a period something with this id is done, so that all of them are spread over it: consecutive ids are far apart.
-func Phase(id int64, period time.Duration) time.Duration {
-	return time.Duration(uint64(id)*2654435761%uint64(period/time.Second)) * time.Second //nolint:gosec // a hash; less than the period
-}
-
 // Work registers f for the jobs of one kind, and calls it with their arguments.
 func Work[A river.JobArgs](w *river.Workers, f func(ctx context.Context, args A) error) {
 	river.AddWorker(w, river.WorkFunc(func(ctx context.Context, job *river.Job[A]) error { return f(ctx, job.Args) }))
