@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"stead.dev/stead/internal/commerce/sale"
@@ -81,11 +82,8 @@ func unbilledAccounts(ctx context.Context, q db.Querier, before time.Time, limit
 // takeUnbilled marks the runs of an account that ended before a time as billed, and answers those that were not, the oldest first.
 func takeUnbilled(ctx context.Context, tx *db.Tx, accountID int64, before time.Time) ([]paidRun, error) {
 	paid, err := db.Collect(ctx, tx, func(row db.Row) (p paidRun, err error) { return p, row.Scan(&p.serviceID, &p.charged, &p.finishedAt) },
-		`SELECT service_id, charged, finished_at FROM ai_runs WHERE account_id = $1 AND NOT billed AND charged > 0 AND finished_at < $2
-		ORDER BY finished_at, id`+tx.ForUpdate(), accountID, before)
-	if err != nil || len(paid) == 0 {
-		return nil, err
-	}
-	_, err = tx.Exec(ctx, `UPDATE ai_runs SET billed = TRUE WHERE account_id = $1 AND NOT billed AND charged > 0 AND finished_at < $2`, accountID, before)
+		`UPDATE ai_runs SET billed = TRUE WHERE account_id = $1 AND NOT billed AND charged > 0 AND finished_at < $2
+		RETURNING service_id, charged, finished_at`, accountID, before)
+	slices.SortStableFunc(paid, func(a, b paidRun) int { return a.finishedAt.Compare(b.finishedAt) })
 	return paid, err
 }
