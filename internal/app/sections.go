@@ -60,7 +60,6 @@ import (
 	"stead.dev/stead/internal/platform/api"
 	"stead.dev/stead/internal/platform/clock"
 	"stead.dev/stead/internal/platform/config"
-	"stead.dev/stead/internal/platform/controlbackup"
 	"stead.dev/stead/internal/platform/dnsquery"
 	"stead.dev/stead/internal/platform/intx"
 	"stead.dev/stead/internal/platform/module"
@@ -281,7 +280,6 @@ func (c *core) build(ctx context.Context, as role) (err error) {
 			return h.NoAttempt, err
 		},
 		OldestJobs: c.oldestJobs,
-		Backups:    func(ctx context.Context) (good, proven time.Time, err error) { return controlbackup.Last(ctx, c.db) },
 	})
 	c.metrics.Add(c.watch.Collector())
 	c.introduce()

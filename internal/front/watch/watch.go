@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/jobs"
 	"stead.dev/stead/internal/platform/module"
+	"stead.dev/stead/internal/platform/nodelink"
 )
 
 // Config is what the figures are read from; all is needed.
@@ -25,8 +27,6 @@ type Config struct {
 	Unattempted func(ctx context.Context, by time.Duration) (int, error)
 	// OldestJobs tells for each kind of job how long the oldest one that nobody has begun has been due.
 	OldestJobs func(ctx context.Context) (map[string]time.Duration, error)
-	// Backups tells when the last good backup of the control plane was made, and when the last one was proven; zero without.
-	Backups func(ctx context.Context) (good, proven time.Time, err error)
 }
 
 // Watch reads the figures.
@@ -79,8 +79,6 @@ type value struct {
 	is    float64
 }
 
-func one(is float64) []value { return []value{{is: is}} }
-
 // figure is a figure with what it means.
 type figure struct {
 	name, help, label string
@@ -106,6 +104,17 @@ func since(column, from string) string {
 	return `SELECT '', CAST(COALESCE(MAX(` + present + ` - ` + column + `), 0) AS DOUBLE PRECISION) / 1000000 FROM ` + from
 }
 
+// last is the last time in a column of the backups of the control plane; nothing without one.
+func last(column string) string {
+	return `SELECT '', CAST(MAX(` + column + `) AS DOUBLE PRECISION) / 1000000 FROM controlbackup_archives HAVING MAX(` + column + `) IS NOT NULL`
+}
+
+// ago is a time before the present in the statements of figures.
+func ago(d time.Duration) string { return present + ` - ` + strconv.FormatInt(d.Microseconds(), 10) }
+
+// unsaved is how old the newest backup of a service may be.
+const unsaved = 48 * time.Hour
+
 // renewalsBy is how long something may be due before somebody should have tried it.
 const renewalsBy = 10 * time.Minute
 
@@ -124,7 +133,7 @@ var figures = []figure{
 		name: "stead_renewals_due_unattempted", help: "Services of which something has been due for ten minutes without having been tried.",
 		read: func(ctx context.Context, w *Watch, _ time.Time) ([]value, error) {
 			n, err := w.Unattempted(ctx, renewalsBy)
-			return one(float64(n)), err
+			return []value{{is: float64(n)}}, err
 		},
 	},
 	{
@@ -153,7 +162,7 @@ var figures = []figure{
 	},
 	{
 		name: "stead_node_up", help: "1 while a node reports, 0 when it has been silent for 100 seconds.", label: "node",
-		read: query(`SELECT name, CAST(CASE WHEN last_seen_at > ` + present + ` - 100000000 THEN 1 ELSE 0 END AS DOUBLE PRECISION) FROM nodes_nodes
+		read: query(`SELECT name, CAST(CASE WHEN last_seen_at > ` + ago(nodelink.SilentAfter) + ` THEN 1 ELSE 0 END AS DOUBLE PRECISION) FROM nodes_nodes
 			WHERE state IN ('active', 'draining')`),
 	},
 	{
@@ -180,22 +189,16 @@ var figures = []figure{
 	{
 		name: "stead_services_without_backup", help: "Services older than 48 hours of which no backup was completed in 48 hours.",
 		read: query(`SELECT '', CAST(COUNT(*) AS DOUBLE PRECISION) FROM services s WHERE s.status IN ('active', 'past_due') AND NOT s.sandbox
-			AND s.created_at < ` + present + ` - 172800000000 AND NOT EXISTS (SELECT 1 FROM backups b WHERE b.service_id = s.id AND b.status = 'completed'
-				AND b.finished_at > ` + present + ` - 172800000000)`),
+			AND s.created_at < ` + ago(unsaved) + ` AND NOT EXISTS (SELECT 1 FROM backups b WHERE b.service_id = s.id AND b.status = 'completed'
+				AND b.finished_at > ` + ago(unsaved) + `)`),
 	},
 	{
 		name: "stead_backup_good_timestamp_seconds", help: "When the last good backup of the control plane was made, in Unix time; absent without one.",
-		read: func(ctx context.Context, w *Watch, _ time.Time) ([]value, error) {
-			good, _, err := w.Backups(ctx)
-			return stamp(good), err
-		},
+		read: query(last("good_at")),
 	},
 	{
 		name: "stead_backup_proven_timestamp_seconds", help: "When a backup of the control plane was last proven, in Unix time; absent before.",
-		read: func(ctx context.Context, w *Watch, _ time.Time) ([]value, error) {
-			_, proven, err := w.Backups(ctx)
-			return stamp(proven), err
-		},
+		read: query(last("proven_at")),
 	},
 	{
 		name: "stead_monitor_lateness_seconds", help: "How long a part of the monitors has had no replica that checks it; 0 when all have one.",
@@ -205,13 +208,6 @@ var figures = []figure{
 		name: "stead_services", help: "Services by state.", label: "state",
 		read: query(`SELECT status, CAST(COUNT(*) AS DOUBLE PRECISION) FROM services WHERE NOT sandbox GROUP BY status`),
 	},
-}
-
-func stamp(at time.Time) []value {
-	if at.IsZero() {
-		return nil
-	}
-	return one(float64(at.UnixMicro()) / 1e6)
 }
 
 // read reads all figures; what cannot be read is left out.

@@ -49,8 +49,13 @@ func TestFiguresTellWhatIsStuck(t *testing.T) {
 			OldestJobs: func(context.Context) (map[string]time.Duration, error) {
 				return map[string]time.Duration{"services.provision": 90 * time.Second}, nil
 			},
-			Backups: func(context.Context) (good, proven time.Time, err error) { return now, time.Time{}, nil },
 		})
+		if err := d.InTx(t.Context(), func(ctx context.Context, tx *db.Tx) error {
+			_, err := tx.Exec(ctx, `INSERT INTO controlbackup_archives (archive, bytes, made_at, good_at) VALUES ('a', 1, $1, $1)`, now)
+			return err
+		}); err != nil {
+			t.Fatal(err)
+		}
 		quiet := gathered(t, w)
 		want := map[string]float64{
 			"stead_order_oldest_processing_seconds": 0, "stead_provisioning_oldest_seconds": 0, "stead_renewals_due_unattempted": 10,
@@ -115,7 +120,6 @@ func TestAFigureThatFailsHidesNoOther(t *testing.T) {
 			DB: d, Clock: clk,
 			Unattempted: func(context.Context, time.Duration) (int, error) { return 0, errors.New("the database is away") },
 			OldestJobs:  func(context.Context) (map[string]time.Duration, error) { return nil, nil },
-			Backups:     func(context.Context) (good, proven time.Time, err error) { return good, proven, nil },
 		})
 		_, err := w.read(t.Context())
 		if err == nil || !strings.Contains(err.Error(), "stead_renewals_due_unattempted") {
