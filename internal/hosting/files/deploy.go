@@ -1,7 +1,6 @@
 package files
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
@@ -141,17 +140,9 @@ func (s *Service) contents(ctx context.Context, p auth.Principal, in *contentsIn
 	if err != nil {
 		return err
 	}
-	body := http.MaxBytesReader(w, r.Body, s.maxUpload)
-	r.Body = struct {
-		io.Reader
-		io.Closer
-	}{bufio.NewReaderSize(body, uploadBuffer), body}
-	form, err := r.MultipartReader()
-	switch {
-	case errors.Is(err, http.ErrNotMultipart):
-		return fault.UnsupportedMediaType.With(fault.Fields{"expected": "multipart/form-data"})
-	case err != nil:
-		return fault.InvalidRequest.Wrap(err)
+	form, err := s.openForm(w, r)
+	if err != nil {
+		return err
 	}
 	var done contentsWire
 	for {

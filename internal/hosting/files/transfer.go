@@ -31,13 +31,8 @@ type uploadIn struct {
 	Overwrite bool    `query:"overwrite" doc:"Replace files that are there; may be a field of the form instead."`
 }
 
-// upload passes the parts of the form on to the panel while they arrive. Nothing is kept: where the
-// files go has to be known before the first of them comes.
-func (s *Service) upload(ctx context.Context, p auth.Principal, in *uploadIn, w http.ResponseWriter, r *http.Request) error {
-	files, ref, err := open[panel.Files](ctx, s, panel.CapFiles, p, in.Service)
-	if err != nil {
-		return err
-	}
+// openForm begins to read the form of an upload, which may be as large as the settings say.
+func (s *Service) openForm(w http.ResponseWriter, r *http.Request) (*multipart.Reader, error) {
 	body := http.MaxBytesReader(w, r.Body, s.maxUpload)
 	// The reader of forms asks for 4 KB at a time, which would be a system call each.
 	r.Body = struct {
@@ -47,9 +42,23 @@ func (s *Service) upload(ctx context.Context, p auth.Principal, in *uploadIn, w 
 	form, err := r.MultipartReader()
 	switch {
 	case errors.Is(err, http.ErrNotMultipart):
-		return fault.UnsupportedMediaType.With(fault.Fields{"expected": "multipart/form-data"})
+		return nil, fault.UnsupportedMediaType.With(fault.Fields{"expected": "multipart/form-data"})
 	case err != nil:
-		return fault.InvalidRequest.Wrap(err)
+		return nil, fault.InvalidRequest.Wrap(err)
+	}
+	return form, nil
+}
+
+// upload passes the parts of the form on to the panel while they arrive. Nothing is kept: where the
+// files go has to be known before the first of them comes.
+func (s *Service) upload(ctx context.Context, p auth.Principal, in *uploadIn, w http.ResponseWriter, r *http.Request) error {
+	files, ref, err := open[panel.Files](ctx, s, panel.CapFiles, p, in.Service)
+	if err != nil {
+		return err
+	}
+	form, err := s.openForm(w, r)
+	if err != nil {
+		return err
 	}
 	into := destination{dir: in.Path, overwrite: in.Overwrite}
 	done := uploadedWire{Entries: []entryWire{}}
