@@ -320,46 +320,88 @@ type guidesView struct {
 	Hits                           []hit
 }
 
-// Guides serves the guides of this version at GuidesPath: a list with a search, a page for each, and their pictures.
+// Guides serves the guides of this version at GuidesPath: a list with a search, a page for each, and their pictures. All but what a
+// search finds is made once, at the first request.
 func Guides(cfg GuidesConfig) http.Handler {
-	made := sync.OnceValues(func() (shelf, error) { return readGuides(docs.Files, docs.Groups) })
-	style := "/docs/static/" + digest(styleSheet) + "/reference.css"
+	made := sync.OnceValues(func() (*guidesSite, error) { return makeGuides(cfg) })
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		s, err := made()
+		site, err := made()
 		w.Header().Set("Content-Security-Policy", guidesPolicy)
 		if err != nil {
 			http.Error(w, "The guides cannot be shown.", http.StatusInternalServerError)
 			return
 		}
 		name := strings.Trim(strings.TrimPrefix(r.URL.Path, GuidesPath), "/")
-		if strings.HasPrefix(name, "images/") {
-			picture(w, r, name, cfg.Missing)
-			return
-		}
-		v := guidesView{shelf: s, Company: cfg.Company, Version: cfg.Version, Style: style, Guide: s.byName[name]}
-		if v.Guide == nil && name != "" {
+		f, ok := site.files[name]
+		question := strings.TrimSpace(r.URL.Query().Get("q"))
+		switch {
+		case !ok:
 			cfg.Missing.ServeHTTP(w, r)
-			return
+		case name == "" && question != "":
+			site.answer(w, question)
+		default:
+			f.serve(w, r)
 		}
-		if v.Guide == nil {
-			v.Query = strings.TrimSpace(r.URL.Query().Get("q"))
-			v.Hits = s.search(v.Query)
-		}
-		var b bytes.Buffer
-		if err := guidePages.Execute(&b, v); err != nil {
-			http.Error(w, "The guides cannot be shown.", http.StatusInternalServerError)
-			return
-		}
-		newFile("text/html; charset=utf-8", b.Bytes(), false).serve(w, r)
 	})
 }
 
-// picture serves a picture of the guides.
-func picture(w http.ResponseWriter, r *http.Request, name string, missing http.Handler) {
-	content, err := fs.ReadFile(docs.Files, path.Clean(name))
+// guidesSite is the guides as they are served.
+type guidesSite struct {
+	view  guidesView      // of the list
+	files map[string]file // by their paths below GuidesPath; the list has none
+}
+
+func makeGuides(cfg GuidesConfig) (*guidesSite, error) {
+	s, err := readGuides(docs.Files, docs.Groups)
 	if err != nil {
-		missing.ServeHTTP(w, r)
+		return nil, err
+	}
+	style, _, err := asset("reference.css")
+	if err != nil {
+		return nil, err
+	}
+	site := &guidesSite{view: guidesView{shelf: s, Company: cfg.Company, Version: cfg.Version, Style: style}, files: map[string]file{}}
+	page := func(name string, v guidesView) error {
+		var b bytes.Buffer
+		if err := guidePages.Execute(&b, v); err != nil {
+			return fmt.Errorf("reference: guide %q: %w", name, err)
+		}
+		site.files[name] = newFile(htmlType, b.Bytes(), false)
+		return nil
+	}
+	if err := page("", site.view); err != nil {
+		return nil, err
+	}
+	for name, g := range s.byName {
+		v := site.view
+		v.Guide = g
+		if err := page(name, v); err != nil {
+			return nil, err
+		}
+	}
+	pictures, err := fs.Glob(docs.Files, "images/*")
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range pictures {
+		content, err := fs.ReadFile(docs.Files, name)
+		if err != nil {
+			return nil, err
+		}
+		site.files[name] = newFile(mime.TypeByExtension(path.Ext(name)), content, false)
+	}
+	return site, nil
+}
+
+// answer writes what a search finds.
+func (s *guidesSite) answer(w http.ResponseWriter, question string) {
+	v := s.view
+	v.Query, v.Hits = question, s.view.search(question)
+	var b bytes.Buffer
+	if err := guidePages.Execute(&b, v); err != nil {
+		http.Error(w, "The guides cannot be shown.", http.StatusInternalServerError)
 		return
 	}
-	newFile(mime.TypeByExtension(path.Ext(name)), content, false).serve(w, r)
+	setHeaders(w.Header(), htmlType, false)
+	_, _ = b.WriteTo(w) // the reader may have left
 }

@@ -26,9 +26,6 @@ var pageText string
 //go:embed static
 var static embed.FS
 
-//go:embed static/reference.css
-var styleSheet []byte
-
 var pages = template.Must(template.New("page").Funcs(template.FuncMap{"parts": parts, "table": tableOf}).Parse(pageText))
 
 // table is a list of fields with its heading.
@@ -115,16 +112,29 @@ func Handler(cfg Config) http.Handler {
 	})
 }
 
+const htmlType = "text/html; charset=utf-8"
+
 func (f file) serve(w http.ResponseWriter, r *http.Request) {
-	h := w.Header()
-	h.Set("Content-Type", f.kind)
+	setHeaders(w.Header(), f.kind, f.forEver)
+	f.Serve(w, r)
+}
+
+func setHeaders(h http.Header, kind string, forEver bool) {
+	h.Set("Content-Type", kind)
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Referrer-Policy", "no-referrer")
 	h.Set("Cache-Control", "no-cache") // asks whether it has changed
-	if f.forEver {
+	if forEver {
 		h.Set("Cache-Control", "public, max-age=31536000, immutable")
 	}
-	f.Serve(w, r)
+}
+
+// asset reads a file that browsers keep, and says where it is served.
+func asset(name string) (address string, content []byte, err error) {
+	if content, err = static.ReadFile("static/" + name); err != nil {
+		return "", nil, fmt.Errorf("reference: %w", err)
+	}
+	return Path + "static/" + digest(content) + "/" + name, content, nil
 }
 
 // write makes all files by their paths.
@@ -139,12 +149,12 @@ func write(company, client string, content []byte) (map[string]file, error) {
 		kind string
 		path *string
 	}{"reference.css": {"text/css; charset=utf-8", &v.Style}, "reference.js": {"text/javascript; charset=utf-8", &v.Script}} {
-		asset, err := static.ReadFile("static/" + name)
+		address, content, err := asset(name)
 		if err != nil {
-			return nil, fmt.Errorf("reference: %w", err)
+			return nil, err
 		}
-		*at.path = Path + "static/" + digest(asset) + "/" + name
-		files[*at.path] = newFile(at.kind, asset, true)
+		*at.path = address
+		files[address] = newFile(at.kind, content, true)
 	}
 	page := func(path string, section *section) error {
 		v.Section = section
@@ -152,7 +162,7 @@ func write(company, client string, content []byte) (map[string]file, error) {
 		if err := pages.Execute(&b, v); err != nil {
 			return fmt.Errorf("reference: %w", err)
 		}
-		files[path] = newFile("text/html; charset=utf-8", b.Bytes(), false)
+		files[path] = newFile(htmlType, b.Bytes(), false)
 		return nil
 	}
 	if err := page(Path, nil); err != nil {
