@@ -272,7 +272,8 @@ type target struct {
 	*call
 	dir      string
 	state    deployed
-	live     map[string]string // hashes of the files that are there, of the paths that were looked at
+	live     map[string]string   // hashes of the files that are there, of the paths that were looked at
+	having   map[string][]string // the names of these files by their hash
 	contents map[string]bool
 }
 
@@ -393,6 +394,10 @@ func (t *target) look(want map[string]string) error {
 		t.live[p], known[p] = v.SHA256, v
 	}
 	t.state.Known = known
+	t.having = map[string][]string{}
+	for p, sum := range t.live {
+		t.having[sum] = append(t.having[sum], path.Join(t.dir, p))
+	}
 	return nil
 }
 
@@ -450,10 +455,8 @@ func (t *target) source(sum string) string {
 	if t.contents[sum] {
 		return contentName(sum)
 	}
-	for p, s := range t.live {
-		if s == sum {
-			return path.Join(t.dir, p)
-		}
+	if files := t.having[sum]; len(files) > 0 {
+		return files[0]
 	}
 	return ""
 }
@@ -681,17 +684,13 @@ func (t *target) prune() error {
 	}
 	now := t.state.last().CreatedAt
 	m := t.d.meter(t.ref)
-	live := map[string][]string{}
-	for p, sum := range t.live {
-		live[sum] = append(live[sum], path.Join(t.dir, p))
-	}
 	for sum := range t.contents {
 		name := contentName(sum)
 		info, err := t.root.Lstat(name)
 		if err != nil {
 			continue
 		}
-		linked := slices.ContainsFunc(live[sum], func(file string) bool { return t.isSame(name, file) })
+		linked := slices.ContainsFunc(t.having[sum], func(file string) bool { return t.isSame(name, file) })
 		if !linked && (wanted[sum] || now.Sub(info.ModTime()) < unusedFor) {
 			continue
 		}
