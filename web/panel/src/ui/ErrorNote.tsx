@@ -17,10 +17,6 @@ export function ErrorNote({ error, retry }: { error: unknown; retry?: () => void
   const text = failure?.message || t(failure?.key === "network" ? "error.network" : "error.unexpected");
   if (failure && calm.has(failure.key))
     return <Alert color="gray" variant="light" icon={<IconInfoCircle aria-hidden />} role="status" title={text} />;
-  // The server is not made for it: nothing went wrong, and trying again is in vain.
-  if (failure?.key === "unsupported_operation") {
-    return <Alert color="blue" variant="light" icon={<IconInfoCircle aria-hidden />} role="status" title={text} />;
-  }
   return (
     <Alert color="red" variant="light" icon={<IconAlertTriangle aria-hidden />} role="alert" title={text}>
       {failure && Object.keys(failure.fields).length > 0 && (
