@@ -1,13 +1,13 @@
 import { IconPuzzle } from "@tabler/icons-react";
-import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { useQuery } from "@tanstack/react-query";
 
 import { number } from "~/i18n/formats";
 import { DataTable } from "~/ui/DataTable";
 import { Empty } from "~/ui/Empty";
 import { Load } from "~/ui/Load";
-import { done } from "~/ui/notice";
 import { PageHeader } from "~/ui/PageHeader";
 import { Act } from "~/ui/staff/Act";
+import { useChanged } from "~/ui/staff/changed";
 import { CustomerLink } from "~/ui/staff/CustomerLink";
 import { StaffLink } from "~/ui/staff/StaffLink";
 import { t as shared } from "~/ui/staff/texts";
@@ -19,11 +19,7 @@ import { t } from "./texts";
 /** The add-ons that somebody must set up by hand. */
 export function Addons() {
   const query = useQuery(addons);
-  const queries = useQueryClient();
-  const changed = async (message: string) => {
-    await queries.invalidateQueries({ queryKey: ["staff"] });
-    done(message);
-  };
+  const changed = useChanged();
   return (
     <>
       <PageHeader title={t("addons.title")} description={t("addons.description")} />

@@ -1,12 +1,12 @@
-import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { useQuery } from "@tanstack/react-query";
 
 import { ApiFailure } from "~/api/failure";
 import { DataTable } from "~/ui/DataTable";
 import { Load } from "~/ui/Load";
-import { done } from "~/ui/notice";
 import { PageHeader } from "~/ui/PageHeader";
 import { Act } from "~/ui/staff/Act";
 import { colleagues, me } from "~/ui/staff/api";
+import { useChanged } from "~/ui/staff/changed";
 import { CustomerLink } from "~/ui/staff/CustomerLink";
 import { t as shared } from "~/ui/staff/texts";
 import { Status } from "~/ui/Status";
@@ -23,11 +23,7 @@ const choice = () => ({
 export function StaffList() {
   const query = useQuery(colleagues);
   const own = useQuery(me).data?.id;
-  const queries = useQueryClient();
-  const changed = async (message: string) => {
-    await queries.invalidateQueries({ queryKey: ["staff"] });
-    done(message);
-  };
+  const changed = useChanged();
   return (
     <>
       <PageHeader

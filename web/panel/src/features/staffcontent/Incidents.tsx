@@ -1,12 +1,12 @@
 import { Group, Stack, Text, Title } from "@mantine/core";
-import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { useQuery } from "@tanstack/react-query";
 
 import { inLang } from "~/i18n/formats";
 import { DataTable } from "~/ui/DataTable";
 import { Load } from "~/ui/Load";
-import { done } from "~/ui/notice";
 import { PageHeader } from "~/ui/PageHeader";
 import { Act } from "~/ui/staff/Act";
+import { useChanged } from "~/ui/staff/changed";
 import { t as shared } from "~/ui/staff/texts";
 import { Status, type Tone } from "~/ui/Status";
 import { When } from "~/ui/When";
@@ -30,11 +30,7 @@ const tones: Record<Stage, Tone> = { investigating: "bad", identified: "warn", m
 
 /** What the status page says: incidents and maintenance. */
 export function Incidents() {
-  const queries = useQueryClient();
-  const changed = async (message: string) => {
-    await queries.invalidateQueries({ queryKey: ["staff"] });
-    done(message);
-  };
+  const changed = useChanged();
   return (
     <>
       <PageHeader

@@ -1,13 +1,13 @@
 import { Card, Group, Stack, Text, Title } from "@mantine/core";
 import { IconStar } from "@tabler/icons-react";
-import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { useQuery } from "@tanstack/react-query";
 
 import { Empty } from "~/ui/Empty";
 import { Load } from "~/ui/Load";
-import { done } from "~/ui/notice";
 import { PageHeader } from "~/ui/PageHeader";
 import { Pager } from "~/ui/Pager";
 import { Act } from "~/ui/staff/Act";
+import { useChanged } from "~/ui/staff/changed";
 import { CustomerLink } from "~/ui/staff/CustomerLink";
 import { Filter } from "~/ui/staff/Filter";
 import { numberIn, oneIn, type StaffPage } from "~/ui/staff/page";
@@ -51,11 +51,10 @@ export function Reviews({ search: raw, onSearch }: StaffPage) {
 }
 
 function ReviewCard({ review }: { review: Review }) {
-  const queries = useQueryClient();
+  const changed = useChanged();
   const decide = async (approve: boolean, reason?: string) => {
     await decideReview(review.id, { version: review.version, approve, reason });
-    await queries.invalidateQueries({ queryKey: ["staff"] });
-    done(t(approve ? "reviews.approved" : "reviews.rejected"));
+    await changed(t(approve ? "reviews.approved" : "reviews.rejected"));
   };
   return (
     <Card withBorder component="article" aria-label={review.title}>

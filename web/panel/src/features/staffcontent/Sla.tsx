@@ -1,14 +1,14 @@
 import { IconHeartRateMonitor } from "@tabler/icons-react";
-import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { useQuery } from "@tanstack/react-query";
 
 import { percent } from "~/i18n/formats";
 import { DataTable } from "~/ui/DataTable";
 import { Empty } from "~/ui/Empty";
 import { Load } from "~/ui/Load";
-import { done } from "~/ui/notice";
 import { PageHeader } from "~/ui/PageHeader";
 import { Pager } from "~/ui/Pager";
 import { Act } from "~/ui/staff/Act";
+import { useChanged } from "~/ui/staff/changed";
 import { CustomerLink } from "~/ui/staff/CustomerLink";
 import { Filter } from "~/ui/staff/Filter";
 import { numberIn, oneIn, type StaffPage } from "~/ui/staff/page";
@@ -82,11 +82,10 @@ export function Sla({ search: raw, onSearch }: StaffPage) {
 }
 
 function Decisions({ month }: { month: Month }) {
-  const queries = useQueryClient();
+  const changed = useChanged();
   const decide = async (decision: "approve" | "reject" | "hold", reason?: string) => {
     await decideMonth(month.id, { decision, reason });
-    await queries.invalidateQueries({ queryKey: ["staff"] });
-    done(t("sla.decided"));
+    await changed(t("sla.decided"));
   };
   return (
     <>

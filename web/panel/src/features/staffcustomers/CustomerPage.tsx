@@ -1,6 +1,6 @@
 import { Alert, Button, Card, Group, SimpleGrid, Stack, Text, Textarea, Title } from "@mantine/core";
 import { IconTrash } from "@tabler/icons-react";
-import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { useQuery } from "@tanstack/react-query";
 import { useState, type ReactNode } from "react";
 
 import { number } from "~/i18n/formats";
@@ -9,12 +9,12 @@ import { Confirm } from "~/ui/Confirm";
 import { DataTable } from "~/ui/DataTable";
 import { ErrorNote } from "~/ui/ErrorNote";
 import { Load } from "~/ui/Load";
-import { done } from "~/ui/notice";
 import { PageHeader } from "~/ui/PageHeader";
 import { type StaffPage } from "~/ui/staff/page";
 import { Pager } from "~/ui/Pager";
 import { Act } from "~/ui/staff/Act";
 import { useCan } from "~/ui/staff/api";
+import { useChanged } from "~/ui/staff/changed";
 import { Facts, type Fact } from "~/ui/staff/Facts";
 import {
   Colleague,
@@ -51,11 +51,7 @@ import { t } from "./texts";
 export function CustomerPage({ id }: StaffPage) {
   const account = Number(id);
   const query = useQuery(customer(account));
-  const queries = useQueryClient();
-  const changed = async (message: string) => {
-    await queries.invalidateQueries({ queryKey: ["staff"] });
-    done(message);
-  };
+  const changed = useChanged();
   return (
     <Load query={query}>
       {(data) => (

@@ -1,14 +1,14 @@
 import { Code, Text } from "@mantine/core";
 import { IconChecks } from "@tabler/icons-react";
-import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { useQuery } from "@tanstack/react-query";
 
 import { DataTable } from "~/ui/DataTable";
 import { Empty } from "~/ui/Empty";
 import { Load } from "~/ui/Load";
-import { done } from "~/ui/notice";
 import { PageHeader } from "~/ui/PageHeader";
 import { Pager } from "~/ui/Pager";
 import { Act } from "~/ui/staff/Act";
+import { useChanged } from "~/ui/staff/changed";
 import { numberIn, type StaffPage } from "~/ui/staff/page";
 import { t as shared } from "~/ui/staff/texts";
 import { Status } from "~/ui/Status";
@@ -22,7 +22,7 @@ const tones = { retryable: "warn", discarded: "bad", cancelled: "neutral" } as c
 /** The jobs that have failed: why, when they are tried again, and the button to do it now. */
 export function Jobs({ search, onSearch }: StaffPage) {
   const query = useQuery(jobs(numberIn(search.page) ?? 1));
-  const queries = useQueryClient();
+  const changed = useChanged();
   return (
     <>
       <PageHeader title={t("jobs.title")} description={t("jobs.description")} />
@@ -67,8 +67,7 @@ export function Jobs({ search, onSearch }: StaffPage) {
                         text={t("jobs.retry.text", { kind: row.kind })}
                         act={async () => {
                           await retryJob(row.id);
-                          await queries.invalidateQueries({ queryKey: ["staff"] });
-                          done(t("jobs.retried"));
+                          await changed(t("jobs.retried"));
                         }}
                       />
                     ),

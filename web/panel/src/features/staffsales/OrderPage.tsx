@@ -1,14 +1,14 @@
 import { Anchor, Card, Stack, Title } from "@mantine/core";
-import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { useQuery } from "@tanstack/react-query";
 
 import { number } from "~/i18n/formats";
 import { DataTable } from "~/ui/DataTable";
 import { Load } from "~/ui/Load";
-import { done } from "~/ui/notice";
 import { PageHeader } from "~/ui/PageHeader";
 import { type StaffPage } from "~/ui/staff/page";
 import { StaffLink } from "~/ui/staff/StaffLink";
 import { Act } from "~/ui/staff/Act";
+import { useChanged } from "~/ui/staff/changed";
 import { CustomerLink } from "~/ui/staff/CustomerLink";
 import { Facts as FactList, type Fact } from "~/ui/staff/Facts";
 import { OrderState, pdf } from "~/ui/staff/lists";
@@ -41,11 +41,7 @@ export function OrderPage({ id }: StaffPage) {
 }
 
 function Actions({ data }: { data: OrderView }) {
-  const queries = useQueryClient();
-  const changed = async (message: string) => {
-    await queries.invalidateQueries({ queryKey: ["staff"] });
-    done(message);
-  };
+  const changed = useChanged();
   const left = data.total_usd_cents - data.refunded_usd_cents;
   return (
     <>

@@ -1,14 +1,14 @@
 import { IconCoin } from "@tabler/icons-react";
-import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { useQuery } from "@tanstack/react-query";
 
 import { DataTable } from "~/ui/DataTable";
 import { Empty } from "~/ui/Empty";
 import { Load } from "~/ui/Load";
-import { done } from "~/ui/notice";
 import { PageHeader } from "~/ui/PageHeader";
 import { numberIn, type StaffPage } from "~/ui/staff/page";
 import { Pager } from "~/ui/Pager";
 import { Act } from "~/ui/staff/Act";
+import { useChanged } from "~/ui/staff/changed";
 import { CustomerLink } from "~/ui/staff/CustomerLink";
 import { t as shared } from "~/ui/staff/texts";
 import { usd } from "~/ui/staff/usd";
@@ -20,7 +20,7 @@ import { t } from "./texts";
 export function TopupList({ search: raw, onSearch }: StaffPage) {
   const page = numberIn(raw.page) ?? 1;
   const query = useQuery(topups(page));
-  const queries = useQueryClient();
+  const changed = useChanged();
   return (
     <>
       <PageHeader title={t("topups.title")} description={t("topups.description")} />
@@ -73,8 +73,7 @@ export function TopupList({ search: raw, onSearch }: StaffPage) {
                           amount={{ label: t("confirm.amount") }}
                           act={async ({ amount }) => {
                             await confirmTopup(row.id, amount);
-                            await queries.invalidateQueries({ queryKey: ["staff"] });
-                            done(t("confirm.done", { email: row.email, amount: usd(row.amount_usd_cents) }));
+                            await changed(t("confirm.done", { email: row.email, amount: usd(row.amount_usd_cents) }));
                           }}
                         />
                       ),

@@ -1,12 +1,12 @@
 import { Card, Text } from "@mantine/core";
-import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { useQuery } from "@tanstack/react-query";
 
 import { Load } from "~/ui/Load";
-import { done } from "~/ui/notice";
 import { PageHeader } from "~/ui/PageHeader";
 import { type StaffPage } from "~/ui/staff/page";
 import { StaffLink } from "~/ui/staff/StaffLink";
 import { Act } from "~/ui/staff/Act";
+import { useChanged } from "~/ui/staff/changed";
 import { CustomerLink } from "~/ui/staff/CustomerLink";
 import { Facts as FactList, type Fact } from "~/ui/staff/Facts";
 import { ServiceState } from "~/ui/staff/lists";
@@ -52,13 +52,12 @@ export function ServicePage({ id }: StaffPage) {
 }
 
 function Actions({ data }: { data: Service }) {
-  const queries = useQueryClient();
+  const changed = useChanged();
   const { id, status } = data;
   const name = nameOf(data);
   const after = async (work: Promise<unknown>, message: string) => {
     await work;
-    await queries.invalidateQueries({ queryKey: ["staff"] });
-    done(message);
+    await changed(message);
   };
   return (
     <>

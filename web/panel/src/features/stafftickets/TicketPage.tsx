@@ -11,18 +11,19 @@ import {
   Textarea,
   Title,
 } from "@mantine/core";
-import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 
 import { bytes } from "~/i18n/formats";
 import { useAction } from "~/ui/action";
 import { ErrorNote } from "~/ui/ErrorNote";
 import { Load } from "~/ui/Load";
-import { done, failed } from "~/ui/notice";
+import { failed } from "~/ui/notice";
 import { PageHeader } from "~/ui/PageHeader";
 import { type StaffPage } from "~/ui/staff/page";
 import { StaffLink } from "~/ui/staff/StaffLink";
 import { colleagues, useCan } from "~/ui/staff/api";
+import { useChanged } from "~/ui/staff/changed";
 import { CustomerLink } from "~/ui/staff/CustomerLink";
 import { Facts, type Fact } from "~/ui/staff/Facts";
 import { Colleague, ticketStatuses, TicketState } from "~/ui/staff/lists";
@@ -62,13 +63,12 @@ export function TicketPage({ id: key }: StaffPage) {
 
 function Head({ data }: { data: Thread }) {
   const can = useCan();
-  const queries = useQueryClient();
+  const changed = useChanged();
   const people = useQuery(colleagues).data?.data ?? [];
   const save = async (body: Parameters<typeof change>[1]) => {
     try {
       await change(data.id, body);
-      await queries.invalidateQueries({ queryKey: ["staff"] });
-      done(t("changed.done"));
+      await changed(t("changed.done"));
     } catch (failure) {
       failed(failure);
     }
@@ -147,7 +147,7 @@ function Post({ ticket: id, message }: { ticket: number; message: Message }) {
 }
 
 function AnswerForm({ id }: { id: number }) {
-  const queries = useQueryClient();
+  const changed = useChanged();
   const ready = useQuery(canned).data?.data ?? [];
   const [text, setText] = useState("");
   const [internal, setInternal] = useState(false);
@@ -164,8 +164,7 @@ function AnswerForm({ id }: { id: number }) {
     setText("");
     setFiles([]);
     setTried(false);
-    await queries.invalidateQueries({ queryKey: ["staff"] });
-    done(t(internal ? "noted" : "sent"));
+    await changed(t(internal ? "noted" : "sent"));
   });
   const empty = text.trim() === "";
   return (
