@@ -1,16 +1,4 @@
-import {
-  ActionIcon,
-  Alert,
-  Button,
-  Group,
-  Modal,
-  NativeSelect,
-  Stack,
-  Text,
-  TextInput,
-  Title,
-  Tooltip,
-} from "@mantine/core";
+import { Alert, Button, Group, Modal, NativeSelect, Stack, Text, TextInput, Title } from "@mantine/core";
 import { useForm } from "@mantine/form";
 import { IconBellPlus, IconPencil, IconSend, IconTrash } from "@tabler/icons-react";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
@@ -23,6 +11,7 @@ import { DataTable } from "~/ui/DataTable";
 import { Empty } from "~/ui/Empty";
 import { ErrorNote } from "~/ui/ErrorNote";
 import { useSubmit } from "~/ui/form";
+import { IconAction } from "~/ui/IconAction";
 import { Load } from "~/ui/Load";
 import { done, failed } from "~/ui/notice";
 import { duration } from "~/ui/outage/outage";
@@ -145,25 +134,17 @@ export function Channels() {
                   render: (row) => (
                     <>
                       {row.verified && (
-                        <Tooltip label={t("channel.test", { name: row.name })}>
-                          <ActionIcon
-                            variant="subtle"
-                            aria-label={t("channel.test", { name: row.name })}
-                            onClick={() => void test(row)}
-                          >
-                            <IconSend size={16} aria-hidden />
-                          </ActionIcon>
-                        </Tooltip>
+                        <IconAction
+                          icon={IconSend}
+                          label={t("channel.test", { name: row.name })}
+                          onClick={() => void test(row)}
+                        />
                       )}
-                      <Tooltip label={t("edit", { name: row.name })}>
-                        <ActionIcon
-                          variant="subtle"
-                          aria-label={t("edit", { name: row.name })}
-                          onClick={() => setForm(row)}
-                        >
-                          <IconPencil size={16} aria-hidden />
-                        </ActionIcon>
-                      </Tooltip>
+                      <IconAction
+                        icon={IconPencil}
+                        label={t("edit", { name: row.name })}
+                        onClick={() => setForm(row)}
+                      />
                       <Confirm
                         label={t("remove", { name: row.name })}
                         title={t("remove", { name: row.name })}

@@ -1,4 +1,4 @@
-import { ActionIcon, Button, Modal, Stack, Text, Tooltip } from "@mantine/core";
+import { Button, Modal, Stack, Text } from "@mantine/core";
 import {
   IconActivityHeartbeat,
   IconPencil,
@@ -16,6 +16,7 @@ import { AnchorLink } from "~/ui/AnchorLink";
 import { Confirm } from "~/ui/Confirm";
 import { DataTable } from "~/ui/DataTable";
 import { Empty } from "~/ui/Empty";
+import { IconAction } from "~/ui/IconAction";
 import { Load } from "~/ui/Load";
 import { done, failed } from "~/ui/notice";
 import { PageHeader } from "~/ui/PageHeader";
@@ -105,28 +106,16 @@ export function MonitorList({ page = 1, onPage }: { page?: number; onPage: (page
                       render: (row) =>
                         !row.built_in && (
                           <>
-                            <Tooltip label={t(row.paused ? "resume" : "pause", { name: row.name })}>
-                              <ActionIcon
-                                variant="subtle"
-                                aria-label={t(row.paused ? "resume" : "pause", { name: row.name })}
-                                onClick={() => void pause(row)}
-                              >
-                                {row.paused ? (
-                                  <IconPlayerPlay size={16} aria-hidden />
-                                ) : (
-                                  <IconPlayerPause size={16} aria-hidden />
-                                )}
-                              </ActionIcon>
-                            </Tooltip>
-                            <Tooltip label={t("edit", { name: row.name })}>
-                              <ActionIcon
-                                variant="subtle"
-                                aria-label={t("edit", { name: row.name })}
-                                onClick={() => setForm(row)}
-                              >
-                                <IconPencil size={16} aria-hidden />
-                              </ActionIcon>
-                            </Tooltip>
+                            <IconAction
+                              icon={row.paused ? IconPlayerPlay : IconPlayerPause}
+                              label={t(row.paused ? "resume" : "pause", { name: row.name })}
+                              onClick={() => void pause(row)}
+                            />
+                            <IconAction
+                              icon={IconPencil}
+                              label={t("edit", { name: row.name })}
+                              onClick={() => setForm(row)}
+                            />
                             <Confirm
                               label={t("remove", { name: row.name })}
                               title={t("remove", { name: row.name })}

@@ -1,17 +1,4 @@
-import {
-  ActionIcon,
-  Alert,
-  Button,
-  Card,
-  Group,
-  Modal,
-  NativeSelect,
-  SimpleGrid,
-  Stack,
-  Text,
-  TextInput,
-  Tooltip,
-} from "@mantine/core";
+import { Alert, Button, Card, Group, Modal, NativeSelect, SimpleGrid, Stack, Text, TextInput } from "@mantine/core";
 import { IconDownload, IconLink, IconUsers } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
@@ -23,6 +10,7 @@ import { Copy } from "~/ui/Copy";
 import { DataTable } from "~/ui/DataTable";
 import { Empty } from "~/ui/Empty";
 import { ErrorNote } from "~/ui/ErrorNote";
+import { IconAction } from "~/ui/IconAction";
 import { Load } from "~/ui/Load";
 import { failed } from "~/ui/notice";
 import { Pager } from "~/ui/Pager";
@@ -190,15 +178,11 @@ export function Clients({ search, onSearch }: { search: Search; onSearch: (next:
                       actions: true,
                       render: (row) =>
                         row.available_actions.includes("login_link") && (
-                          <Tooltip label={t("link", { name: row.label || (row.domain ?? String(row.id)) })}>
-                            <ActionIcon
-                              variant="subtle"
-                              aria-label={t("link", { name: row.label || (row.domain ?? String(row.id)) })}
-                              onClick={() => void letIn(row)}
-                            >
-                              <IconLink size={16} aria-hidden />
-                            </ActionIcon>
-                          </Tooltip>
+                          <IconAction
+                            icon={IconLink}
+                            label={t("link", { name: row.label || (row.domain ?? String(row.id)) })}
+                            onClick={() => void letIn(row)}
+                          />
                         ),
                     },
                   ]}
