@@ -7,8 +7,8 @@ import { me } from "~/api/me";
 import { identity } from "~/api/session";
 import { ErrorNote } from "~/ui/ErrorNote";
 import { useSubmit } from "~/ui/form";
+import { Username } from "~/ui/Username";
 
-import { boot } from "./boot";
 import { t } from "./texts";
 
 /** Proves that the owner sits in front of the browser. The calls that wait are repeated afterwards, or refused when it is closed. */
@@ -24,14 +24,7 @@ export function IdentityDialog() {
       <form onSubmit={submit} noValidate>
         <Stack>
           <Text>{t("identity.text")}</Text>
-          <input
-            className="visually-hidden"
-            autoComplete="username"
-            readOnly
-            tabIndex={-1}
-            aria-hidden
-            value={boot.account?.email ?? ""}
-          />
+          <Username />
           <PasswordInput
             label={t("identity.password")}
             autoComplete="current-password"

@@ -21,7 +21,6 @@ import { IconDownload } from "@tabler/icons-react";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState, type ReactNode } from "react";
 
-import { boot } from "~/app/boot";
 import { useAction } from "~/ui/action";
 import { Confirm } from "~/ui/Confirm";
 import { Copy } from "~/ui/Copy";
@@ -32,6 +31,7 @@ import { done } from "~/ui/notice";
 import { PageHeader } from "~/ui/PageHeader";
 import { QR } from "~/ui/QR";
 import { Status } from "~/ui/Status";
+import { Username } from "~/ui/Username";
 import { When } from "~/ui/When";
 
 import {
@@ -101,14 +101,7 @@ function PasswordForm() {
         <Title order={2} size="h4">
           {t("password.title")}
         </Title>
-        <input
-          className="visually-hidden"
-          autoComplete="username"
-          readOnly
-          tabIndex={-1}
-          aria-hidden
-          value={boot.account?.email ?? ""}
-        />
+        <Username />
         <PasswordInput
           label={t("password.current")}
           autoComplete="current-password"
