@@ -28,6 +28,7 @@ import { Load } from "~/ui/Load";
 import { done } from "~/ui/notice";
 import { cause, duration } from "~/ui/outage/outage";
 import { PageHeader } from "~/ui/PageHeader";
+import { SectionCard } from "~/ui/SectionCard";
 import { Status } from "~/ui/Status";
 import { When } from "~/ui/When";
 
@@ -196,10 +197,7 @@ const place = (region: string) => (region === "control" ? t("region.control") : 
 function Facts({ story }: { story: MonitorStory }) {
   const every = duration(story.interval_s);
   return (
-    <Card withBorder component="section" aria-labelledby="monitor-facts" h="100%">
-      <Title order={2} id="monitor-facts" mb="sm">
-        {t("facts")}
-      </Title>
+    <SectionCard id="monitor-facts" title={t("facts")} h="100%">
       <Stack gap="xs">
         <Text size="sm">{t(story.type === "heartbeat" ? "facts.beat" : "facts.every", { time: every })}</Text>
         {story.type !== "heartbeat" && (
@@ -236,7 +234,7 @@ function Facts({ story }: { story: MonitorStory }) {
           </Group>
         ))}
       </Stack>
-    </Card>
+    </SectionCard>
   );
 }
 

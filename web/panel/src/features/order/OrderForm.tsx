@@ -3,7 +3,6 @@ import {
   Anchor,
   Badge,
   Button,
-  Card,
   Checkbox,
   Collapse,
   Divider,
@@ -18,7 +17,6 @@ import {
   Table,
   Text,
   TextInput,
-  Title,
 } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { useQuery } from "@tanstack/react-query";
@@ -32,6 +30,7 @@ import { inLang, megabytes, money, number, percent, sum, times, type Money } fro
 import { ErrorNote } from "~/ui/ErrorNote";
 import { Load } from "~/ui/Load";
 import { PageHeader } from "~/ui/PageHeader";
+import { SectionCard } from "~/ui/SectionCard";
 
 import {
   addonCatalog,
@@ -224,10 +223,7 @@ function Steps({
           </Stack>
         </Grid.Col>
         <Grid.Col span={{ base: 12, md: 4 }}>
-          <Card withBorder component="section" aria-labelledby="order-summary" className={classes.summary}>
-            <Title order={2} id="order-summary" mb="sm">
-              {t("summary")}
-            </Title>
+          <SectionCard id="order-summary" title={t("summary")} className={classes.summary}>
             <Stack gap="xs">
               <Sums
                 plan={plan}
@@ -255,7 +251,7 @@ function Steps({
                 {t("continue.hint")}
               </Text>
             </Stack>
-          </Card>
+          </SectionCard>
         </Grid.Col>
       </Grid>
     </form>
@@ -264,12 +260,9 @@ function Steps({
 
 function Step({ number: count, title, children }: { number: number; title: string; children: ReactNode }) {
   return (
-    <Card withBorder component="section" aria-labelledby={`order-step-${count}`}>
-      <Title order={2} id={`order-step-${count}`} mb="sm">
-        {count}. {title}
-      </Title>
+    <SectionCard id={`order-step-${count}`} title={`${count}. ${title}`}>
       {children}
-    </Card>
+    </SectionCard>
   );
 }
 

@@ -13,6 +13,7 @@ import { ErrorNote } from "~/ui/ErrorNote";
 import { Load } from "~/ui/Load";
 import { done } from "~/ui/notice";
 import { PageHeader } from "~/ui/PageHeader";
+import { SectionCard } from "~/ui/SectionCard";
 import { TopUp } from "~/ui/topup/TopUp";
 import { TopupState } from "~/ui/topup/TopupState";
 import { When } from "~/ui/When";
@@ -228,10 +229,7 @@ function Payment({ order, extras }: { order: Order; extras: Extras }) {
   };
 
   return (
-    <Card withBorder component="section" aria-labelledby="order-pay">
-      <Title order={2} id="order-pay" mb="sm">
-        {t("pay.title")}
-      </Title>
+    <SectionCard id="order-pay" title={t("pay.title")}>
       <Load query={balance}>
         {({ available }) => {
           const missing = total.usd_cents - available.usd_cents;
@@ -288,7 +286,7 @@ function Payment({ order, extras }: { order: Order; extras: Extras }) {
           );
         }}
       </Load>
-    </Card>
+    </SectionCard>
   );
 }
 

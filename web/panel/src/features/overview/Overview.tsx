@@ -1,4 +1,4 @@
-import { Alert, Anchor, Button, Card, Group, SimpleGrid, Stack, Text, Title } from "@mantine/core";
+import { Alert, Anchor, Button, Group, SimpleGrid, Stack, Text } from "@mantine/core";
 import { IconCircleCheck } from "@tabler/icons-react";
 import { useQueries, useQuery, type UseQueryOptions } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
@@ -8,6 +8,7 @@ import { boot, isOn } from "~/app/boot";
 import { money } from "~/i18n/formats";
 import { Load } from "~/ui/Load";
 import { PageHeader } from "~/ui/PageHeader";
+import { SectionCard } from "~/ui/SectionCard";
 import { Status } from "~/ui/Status";
 import { When } from "~/ui/When";
 
@@ -112,10 +113,7 @@ function Needs() {
     );
   }
   return (
-    <Card withBorder component="section" aria-labelledby="overview-needs">
-      <Title order={2} id="overview-needs" mb="sm">
-        {t("needs")}
-      </Title>
+    <SectionCard id="overview-needs" title={t("needs")}>
       <Stack gap="xs">
         {all.map((need) => (
           <Group key={need.key} gap="sm" wrap="nowrap" align="flex-start">
@@ -126,7 +124,7 @@ function Needs() {
           </Group>
         ))}
       </Stack>
-    </Card>
+    </SectionCard>
   );
 }
 
@@ -134,10 +132,7 @@ function Wallet() {
   const query = useQuery({ ...wallet, enabled: isOn("wallet") });
   if (!isOn("wallet")) return null;
   return (
-    <Card withBorder component="section" aria-labelledby="overview-wallet">
-      <Title order={2} id="overview-wallet" mb="sm">
-        {t("wallet")}
-      </Title>
+    <SectionCard id="overview-wallet" title={t("wallet")}>
       <Load query={query}>
         {(data) => (
           <Stack gap={4}>
@@ -157,7 +152,7 @@ function Wallet() {
           </Stack>
         )}
       </Load>
-    </Card>
+    </SectionCard>
   );
 }
 
@@ -166,10 +161,7 @@ const tones = { info: "neutral", warning: "warn", critical: "bad" } as const;
 function News() {
   const query = useQuery(notifications);
   return (
-    <Card withBorder component="section" aria-labelledby="overview-news">
-      <Title order={2} id="overview-news" mb="sm">
-        {t("news")}
-      </Title>
+    <SectionCard id="overview-news" title={t("news")}>
       <Load query={query}>
         {({ data }) =>
           data.length === 0 ? (
@@ -196,17 +188,14 @@ function News() {
           )
         }
       </Load>
-    </Card>
+    </SectionCard>
   );
 }
 
 function Services() {
   const query = useQuery(overviewServices);
   return (
-    <Card withBorder component="section" aria-labelledby="overview-services">
-      <Title order={2} id="overview-services" mb="sm">
-        {t("services")}
-      </Title>
+    <SectionCard id="overview-services" title={t("services")}>
       <Load query={query}>
         {({ data }) =>
           data.length === 0 ? (
@@ -232,6 +221,6 @@ function Services() {
           )
         }
       </Load>
-    </Card>
+    </SectionCard>
   );
 }

@@ -29,6 +29,7 @@ import { useSubmit } from "~/ui/form";
 import { Load } from "~/ui/Load";
 import { done } from "~/ui/notice";
 import { PageHeader } from "~/ui/PageHeader";
+import { SectionCard } from "~/ui/SectionCard";
 import { Status, type Tone } from "~/ui/Status";
 import { When } from "~/ui/When";
 
@@ -95,10 +96,7 @@ function Renewal({ service }: { service: Service }) {
     done(t(auto_renew ? "auto.on" : "auto.off"));
   });
   return (
-    <Card withBorder component="section" aria-labelledby="plan-renewal">
-      <Title order={2} id="plan-renewal" mb="sm">
-        {t("renewal")}
-      </Title>
+    <SectionCard id="plan-renewal" title={t("renewal")}>
       <Stack gap="sm">
         {service.expires_at && (
           <Text>
@@ -135,7 +133,7 @@ function Renewal({ service }: { service: Service }) {
           }}
         />
       </Modal>
-    </Card>
+    </SectionCard>
   );
 }
 
@@ -197,10 +195,7 @@ function Name({ service }: { service: Service }) {
     done(t("name.saved"));
   });
   return (
-    <Card withBorder component="section" aria-labelledby="plan-name">
-      <Title order={2} id="plan-name" mb="sm">
-        {t("name")}
-      </Title>
+    <SectionCard id="plan-name" title={t("name")}>
       <form onSubmit={submit}>
         <Stack gap="sm">
           <TextInput
@@ -224,7 +219,7 @@ function Name({ service }: { service: Service }) {
           </Group>
         </Stack>
       </form>
-    </Card>
+    </SectionCard>
   );
 }
 

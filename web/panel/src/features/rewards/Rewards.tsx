@@ -1,6 +1,5 @@
 import {
   Button,
-  Card,
   Group,
   Progress,
   Rating,
@@ -9,7 +8,6 @@ import {
   Text,
   Textarea,
   TextInput,
-  Title,
   VisuallyHidden,
 } from "@mantine/core";
 import { useForm } from "@mantine/form";
@@ -26,6 +24,7 @@ import { useSubmit } from "~/ui/form";
 import { Load } from "~/ui/Load";
 import { done } from "~/ui/notice";
 import { PageHeader } from "~/ui/PageHeader";
+import { SectionCard } from "~/ui/SectionCard";
 import { Status } from "~/ui/Status";
 
 import { deleteReview, loyalty, referral, review, writeReview, type Loyalty, type Review } from "./api";
@@ -41,16 +40,10 @@ export function Rewards() {
       <PageHeader title={t("title")} description={t("description")} />
       <Stack gap="lg">
         <SimpleGrid cols={{ base: 1, md: 2 }}>
-          <Card withBorder component="section" aria-labelledby="rewards-loyalty">
-            <Title order={2} id="rewards-loyalty" mb="sm">
-              {t("loyalty")}
-            </Title>
+          <SectionCard id="rewards-loyalty" title={t("loyalty")}>
             <Load query={tiers}>{(data) => <Tier loyalty={data} />}</Load>
-          </Card>
-          <Card withBorder component="section" aria-labelledby="rewards-referral">
-            <Title order={2} id="rewards-referral" mb="sm">
-              {t("referral")}
-            </Title>
+          </SectionCard>
+          <SectionCard id="rewards-referral" title={t("referral")}>
             <Load query={link}>
               {(data) => (
                 <Stack gap="sm">
@@ -75,15 +68,12 @@ export function Rewards() {
                 </Stack>
               )}
             </Load>
-          </Card>
+          </SectionCard>
         </SimpleGrid>
         {isOn("content") && (
-          <Card withBorder component="section" aria-labelledby="rewards-review" maw={720}>
-            <Title order={2} id="rewards-review" mb="sm">
-              {t("review")}
-            </Title>
+          <SectionCard id="rewards-review" title={t("review")} maw={720}>
             <Load query={own}>{(data) => <ReviewForm key={data?.updated_at ?? ""} review={data} />}</Load>
-          </Card>
+          </SectionCard>
         )}
       </Stack>
     </>

@@ -1,4 +1,4 @@
-import { Card, Group, SimpleGrid, Stack, Text, Title } from "@mantine/core";
+import { Card, Group, SimpleGrid, Stack, Text } from "@mantine/core";
 import { IconCircleCheck } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
@@ -9,6 +9,7 @@ import { day, number, percent } from "~/i18n/formats";
 import { StaffLink } from "~/ui/staff/StaffLink";
 import { Load } from "~/ui/Load";
 import { PageHeader } from "~/ui/PageHeader";
+import { SectionCard } from "~/ui/SectionCard";
 import { Search } from "~/ui/staff/Search";
 import { usd } from "~/ui/staff/usd";
 import { Status } from "~/ui/Status";
@@ -52,10 +53,7 @@ export function Dashboard() {
 
 function Attentions({ all }: { all: Attention[] }) {
   return (
-    <Card withBorder component="section" aria-labelledby="attention">
-      <Title order={2} id="attention" mb="sm">
-        {t("attention")}
-      </Title>
+    <SectionCard id="attention" title={t("attention")}>
       {all.length === 0 && (
         <Group gap="xs">
           <IconCircleCheck color="var(--status-good)" aria-hidden />
@@ -83,7 +81,7 @@ function Attentions({ all }: { all: Attention[] }) {
           );
         })}
       </Stack>
-    </Card>
+    </SectionCard>
   );
 }
 
@@ -129,10 +127,7 @@ function Figure({ label, value, note }: { label: string; value: ReactNode; note:
 
 function Sales({ days }: { days: Schemas["AdminDayOfSales"][] }) {
   return (
-    <Card withBorder component="section" aria-labelledby="sales">
-      <Title order={2} id="sales" mb="sm">
-        {t("sales")}
-      </Title>
+    <SectionCard id="sales" title={t("sales")}>
       <Bars
         title={t("sales")}
         bars={days.map((one) => ({
@@ -150,7 +145,7 @@ function Sales({ days }: { days: Schemas["AdminDayOfSales"][] }) {
       <Text size="sm" c="dimmed" mt="xs">
         {t("sales.note")}
       </Text>
-    </Card>
+    </SectionCard>
   );
 }
 
@@ -158,10 +153,7 @@ function Renewals({ days }: { days: Schemas["AdminDayRenewals"][] }) {
   const total = days.reduce((sum, one) => sum + one.services, 0);
   const uncovered = days.reduce((sum, one) => sum + one.uncovered, 0);
   return (
-    <Card withBorder component="section" aria-labelledby="renewals">
-      <Title order={2} id="renewals" mb="sm">
-        {t("renewals")}
-      </Title>
+    <SectionCard id="renewals" title={t("renewals")}>
       <Bars
         title={t("renewals")}
         bars={days.map((one) => ({
@@ -179,6 +171,6 @@ function Renewals({ days }: { days: Schemas["AdminDayRenewals"][] }) {
       <Text size="sm" c="dimmed" mt="xs">
         {t("renewals.note", { count: total, uncovered })}
       </Text>
-    </Card>
+    </SectionCard>
   );
 }

@@ -1,16 +1,4 @@
-import {
-  Anchor,
-  Button,
-  Card,
-  Checkbox,
-  FileInput,
-  Group,
-  NativeSelect,
-  Stack,
-  Text,
-  Textarea,
-  Title,
-} from "@mantine/core";
+import { Anchor, Button, Card, Checkbox, FileInput, Group, NativeSelect, Stack, Text, Textarea } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 
@@ -20,6 +8,7 @@ import { ErrorNote } from "~/ui/ErrorNote";
 import { Load } from "~/ui/Load";
 import { failed } from "~/ui/notice";
 import { PageHeader } from "~/ui/PageHeader";
+import { SectionCard } from "~/ui/SectionCard";
 import { type StaffPage } from "~/ui/staff/page";
 import { StaffLink } from "~/ui/staff/StaffLink";
 import { colleagues, useCan } from "~/ui/staff/api";
@@ -168,10 +157,7 @@ function AnswerForm({ id }: { id: number }) {
   });
   const empty = text.trim() === "";
   return (
-    <Card withBorder component="section" aria-labelledby="answer">
-      <Title order={2} id="answer" mb="sm">
-        {t(internal ? "note" : "answer")}
-      </Title>
+    <SectionCard id="answer" title={t(internal ? "note" : "answer")}>
       <form
         noValidate
         onSubmit={(event) => {
@@ -238,6 +224,6 @@ function AnswerForm({ id }: { id: number }) {
           </Group>
         </Stack>
       </form>
-    </Card>
+    </SectionCard>
   );
 }

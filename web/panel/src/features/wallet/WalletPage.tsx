@@ -21,6 +21,7 @@ import { Empty } from "~/ui/Empty";
 import { Load } from "~/ui/Load";
 import { PageHeader } from "~/ui/PageHeader";
 import { Pager } from "~/ui/Pager";
+import { SectionCard } from "~/ui/SectionCard";
 import { Status } from "~/ui/Status";
 import { TopUp } from "~/ui/topup/TopUp";
 import { TopupState } from "~/ui/topup/TopupState";
@@ -53,12 +54,9 @@ export function WalletPage({ search, onSearch }: { search: Search; onSearch: (ne
             <Balance wallet={data} />
             <Grid gap="lg">
               <Grid.Col span={{ base: 12, md: 6 }}>
-                <Card withBorder component="section" aria-labelledby="wallet-topup" h="100%">
-                  <Title order={2} id="wallet-topup" mb="sm">
-                    {t("topup")}
-                  </Title>
+                <SectionCard id="wallet-topup" title={t("topup")} h="100%">
                   <TopUp cents={search.amount ?? 1000} back={search.back ?? "/wallet"} />
-                </Card>
+                </SectionCard>
               </Grid.Col>
               <Grid.Col span={{ base: 12, md: 6 }}>
                 <Card withBorder h="100%">
