@@ -8,7 +8,6 @@ type Schemas = components["schemas"];
 export type Session = Schemas["AccountSession"];
 export type Event = Schemas["AccountEvent"];
 export type Security = Schemas["AccountSecurity"];
-export type Passkey = Schemas["AccountPasskey"];
 
 export const updateMe = (body: Schemas["AccountUpdateMeBody"]) => call(api.PATCH("/api/v1/me", { body }));
 

@@ -7,7 +7,6 @@ export type Posture = components["schemas"]["ScansPosture"];
 export type Finding = components["schemas"]["ScansFinding"];
 export type Scan = components["schemas"]["Scan"];
 export type Uptime = components["schemas"]["SlaUptime"];
-export type Insight = components["schemas"]["Insight"];
 
 const key = (service: number, ...rest: unknown[]) => ["service", service, "health", ...rest];
 

@@ -5,13 +5,12 @@ import type { components } from "~/api/schema";
 
 export type Monitor = components["schemas"]["Monitor"];
 export type MonitorStory = components["schemas"]["MonitorsHistory"];
-export type Point = components["schemas"]["MonitorsPoint"];
 export type Outage = components["schemas"]["MonitorsOutage"];
-export type NewMonitor = components["schemas"]["MonitorsCreateBody"];
+type NewMonitor = components["schemas"]["MonitorsCreateBody"];
 export type Settings = components["schemas"]["MonitorsSettingsIn"];
 export type Channel = components["schemas"]["MonitorsChannel"];
 export type NewChannel = components["schemas"]["MonitorsAddChannelBody"];
-export type ChannelSettings = components["schemas"]["MonitorsChannelSettings"];
+type ChannelSettings = components["schemas"]["MonitorsChannelSettings"];
 export type Range = MonitorStory["history"]["range"];
 
 export const ranges = ["24h", "7d", "30d", "90d"] as const satisfies readonly Range[];

@@ -45,7 +45,7 @@ export function ceiling(most: number): number {
   return [1, 2, 5, 10].map((factor) => factor * step).find((round) => round >= most) ?? most;
 }
 
-export interface Drawing {
+interface Drawing {
   line: string;
   band: string;
   /** Stretches of outages, in parts of the width. */

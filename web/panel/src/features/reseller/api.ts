@@ -6,11 +6,9 @@ import type { components } from "~/api/schema";
 export type World = "sandbox" | "live";
 export type Service = components["schemas"]["ServicesResold"];
 export type Product = components["schemas"]["CatalogResoldProduct"];
-export type Event = components["schemas"]["WebhooksEvent"];
 export type Delivery = components["schemas"]["WebhooksDelivery"];
 export type Endpoint = components["schemas"]["WebhooksEndpoint"];
 export type Brand = components["schemas"]["ResellerBrand"];
-export type Key = components["schemas"]["ResellerKey"];
 
 /** What the table of services shows. */
 export interface Filter {

@@ -3,7 +3,7 @@ import type { Money } from "~/i18n/formats";
 import type { Product, Service } from "./api";
 
 /** What the catalogue asks of customers for a plan's period. */
-export type Retail = Map<string, Money>;
+type Retail = Map<string, Money>;
 
 const at = (plan: number, months: number) => `${plan}/${months}`;
 
@@ -15,7 +15,7 @@ export function retailOf(products: Product[]): Retail {
   return prices;
 }
 
-export interface Margin {
+interface Margin {
   retail: Money;
   margin: Money;
   /** Of the retail price; null when that is nothing. */

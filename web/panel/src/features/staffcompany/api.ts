@@ -18,7 +18,7 @@ export async function accountOf(email: string) {
   return data.find((one) => one.email === email.toLowerCase());
 }
 
-export interface AuditFilter {
+interface AuditFilter {
   account_id?: number;
   action?: string;
 }

@@ -5,7 +5,6 @@ import { staff, type Schemas } from "~/api/staff";
 
 export type Review = Schemas["AdminReview"];
 export type Month = Schemas["AdminSLAMonth"];
-export type Incident = Schemas["AdminIncident"];
 export type Stage = Schemas["StaffIncidentBody"]["status"];
 export type Impact = Schemas["StaffNewIncidentBody"]["impact"];
 

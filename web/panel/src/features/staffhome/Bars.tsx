@@ -2,7 +2,7 @@ import { Tooltip } from "@mantine/core";
 
 import classes from "./Bars.module.css";
 
-export interface Bar {
+interface Bar {
   key: string;
   value: number;
   /** The part of it that is bad. */

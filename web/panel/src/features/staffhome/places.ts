@@ -3,7 +3,7 @@ import type { Tone } from "~/ui/Status";
 import type { Attention, Hit } from "./api";
 
 /** An address below /staff/, and its search parameters. */
-export interface Place {
+interface Place {
   to: string;
   search?: Record<string, string>;
 }

@@ -4,7 +4,6 @@ import { call } from "~/api/client";
 import { staff, type Schemas } from "~/api/staff";
 
 export type Node = Schemas["AdminNode"];
-export type Delivery = Schemas["AdminDelivery"];
 export const deliveryStatuses = ["pending", "sending", "success", "retry", "failed", "discarded"] as const;
 
 export const nodes = queryOptions({

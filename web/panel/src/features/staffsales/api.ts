@@ -4,7 +4,6 @@ import { call } from "~/api/client";
 import { staff, type Schemas } from "~/api/staff";
 
 export type OrderView = Schemas["AdminOrderView"];
-export type Topup = Schemas["AdminTopup"];
 
 export const order = (id: number) =>
   queryOptions({

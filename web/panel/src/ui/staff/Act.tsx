@@ -22,7 +22,7 @@ export interface ActField {
 }
 
 /** What was entered before an act. */
-export interface Entered {
+interface Entered {
   reason: string;
   /** Cents; 0 when none was asked for. */
   amount: number;

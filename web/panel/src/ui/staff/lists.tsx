@@ -13,9 +13,9 @@ import { StaffLink } from "./StaffLink";
 import { t } from "./texts";
 import { usd } from "./usd";
 
-export type Service = Schemas["AdminService"];
-export type Order = Schemas["AdminOrder"];
-export type Document = Schemas["AdminDocument"];
+type Service = Schemas["AdminService"];
+type Order = Schemas["AdminOrder"];
+type Document = Schemas["AdminDocument"];
 export type Ticket = Schemas["TicketsStaffTicket"];
 
 export const serviceStatuses = {
