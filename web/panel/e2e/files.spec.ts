@@ -37,6 +37,7 @@ test("a folder dragged onto the list is served at once, and a second drag asks w
   page,
   customer,
 }) => {
+  test.setTimeout(300_000); // 154 uploads, on a machine that may be busy
   const here = await mkdtemp(join(tmpdir(), "stead-drag-"));
   try {
     const site = join(here, "shop");
@@ -52,7 +53,7 @@ test("a folder dragged onto the list is served at once, and a second drag asks w
     await drag(page, [site]);
     // Leaving the page stops nothing.
     await page.getByRole("link", { name: "Databases" }).click();
-    await expect(page.getByText("153 files uploaded")).toBeVisible({ timeout: 60_000 });
+    await expect(page.getByText("153 files uploaded")).toBeVisible({ timeout: 200_000 });
     expect(await served(customer, service, "/shop/")).toBe("200 <h1>The shop</h1>");
     expect(await served(customer, service, "/shop/img/picture%20149.svg")).toBe('200 <svg id="p149"/>');
 
