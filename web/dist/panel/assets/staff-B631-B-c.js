@@ -1,1 +1,0 @@
-import{Ti as e,yi as t}from"./routes-BZAE2zyH.js";var n,r=()=>n??=t({uz:()=>e(()=>import(`./staff.uz-B2TRFvwd.js`),[]),ru:()=>e(()=>import(`./staff.ru-CJjJbrEE.js`),[]),en:()=>e(()=>import(`./staff.en-9KakilDc.js`),[])});export{r as t};

@@ -1,1 +1,0 @@
-import{t as e}from"./Status-C5PMzQMQ.js";import{t}from"./texts-C_tsIJku.js";import{Gi as n}from"./routes-BZAE2zyH.js";var r=n(),i={pending:`warn`,paid:`busy`,processing:`busy`,completed:`good`,failed:`bad`,refunded:`neutral`,cancelled:`neutral`,expired:`neutral`};function a({status:n}){return(0,r.jsx)(e,{tone:i[n],label:t(`status.${n}`)})}export{a as t};

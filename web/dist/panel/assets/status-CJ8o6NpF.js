@@ -1,1 +1,0 @@
-import{t as e}from"./Status-C5PMzQMQ.js";import{t}from"./texts-TSkO1LvC.js";import{Gi as n}from"./routes-BZAE2zyH.js";var r=n(),i={open:`busy`,waiting:`warn`,answered:`good`,closed:`neutral`};function a({status:n}){return(0,r.jsx)(e,{tone:i[n],label:t(`status.${n}`)})}export{a as t};

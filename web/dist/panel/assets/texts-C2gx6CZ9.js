@@ -1,0 +1,1 @@
+import{Ci as e}from"./routes-XGDlotj7.js";var t=e(`staffservices`);export{t};

@@ -1,1 +1,0 @@
-import{Ci as e}from"./routes-BZAE2zyH.js";var t=e(`staffmenu`);export{t};
