@@ -33,7 +33,7 @@ type initCmd struct {
 	SMTP     string `name:"smtp" help:"smtp://user:password@host:587; without it, mails are files in the data directory." env:"STEAD_SMTP_URL"`
 	MailFrom string `help:"Sender of mails; by default no-reply@ the domain."`
 	ACME     string `name:"acme" help:"Address that the certificate authority writes to: switches on certificates for customers' domains."`
-	Proxy    string `help:"Networks of the proxy that ends TLS, such as 127.0.0.1."`
+	Proxy    string `help:"Networks of the proxy that ends TLS, such as 127.0.0.1; none: Stead serves HTTPS itself, with certificates that it gets from Let's Encrypt."`
 	TLSCert  string `name:"tls-cert" help:"File with the certificate chain of the domain, where there is no proxy." type:"existingfile"`
 	TLSKey   string `name:"tls-key" help:"File with its private key." type:"existingfile"`
 	SitesURL string `name:"sites-url" help:"Where visitors reach the sites of this machine."`
@@ -59,6 +59,13 @@ func (c *initCmd) Run(e *environment) error {
 	if c.Proxy == "" && c.TLSCert == "" {
 		c.Proxy = "127.0.0.1"
 	}
+	ownHTTPS := c.Proxy == "none"
+	if ownHTTPS {
+		c.Proxy = ""
+	}
+	if ownHTTPS && (c.ACME == "" || c.TLSCert != "") {
+		return usageError{errors.New("--proxy none needs --acme, the address that the certificate authority writes to, and no --tls-cert")}
+	}
 	if (c.TLSCert == "") != (c.TLSKey == "") {
 		return usageError{errors.New("--tls-cert and --tls-key belong together")}
 	}
@@ -69,7 +76,7 @@ func (c *initCmd) Run(e *environment) error {
 	fresh := isEmpty(dataDir)
 	written, err := setup.Write(file, setup.Answers{
 		Domain: c.Domain, Company: c.Company, Country: c.Country, Support: c.Support, DataDir: dataDir, Database: c.Database, SMTP: c.SMTP,
-		MailFrom: c.MailFrom, ACMEEmail: c.ACME, Proxies: c.Proxy, CertFile: c.TLSCert, KeyFile: c.TLSKey, SitesURL: c.SitesURL, BackupTo: c.BackupTo,
+		MailFrom: c.MailFrom, ACMEEmail: c.ACME, OwnHTTPS: ownHTTPS, Proxies: c.Proxy, CertFile: c.TLSCert, KeyFile: c.TLSKey, SitesURL: c.SitesURL, BackupTo: c.BackupTo,
 	})
 	if err != nil {
 		return err
@@ -120,7 +127,7 @@ func (c *initCmd) ask(e *environment) error {
 		{&c.Database, "--database", "PostgreSQL, as postgres://user:password@host/database", "SQLite", false},
 		{&c.SMTP, "--smtp", "Mail server, as smtp://user:password@host:587", "mails become files", false},
 		{&c.ACME, "--acme", "Address for Let's Encrypt, for customers' domains", "no certificates", false},
-		{&c.Proxy, "--proxy", "Address of the proxy that ends TLS", "127.0.0.1", false},
+		{&c.Proxy, "--proxy", "Address of the proxy that ends TLS, or none for HTTPS by Stead itself", "127.0.0.1", false},
 		{&c.BackupTo, "--backup-to", "Where backups go: a folder or s3:https://…", "none for now", false},
 	} {
 		if q.into == &c.Proxy && c.TLSCert != "" {

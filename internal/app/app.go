@@ -18,6 +18,7 @@ import (
 	"stead.dev/stead/internal/hosting/dns"
 	"stead.dev/stead/internal/node/web"
 	"stead.dev/stead/internal/platform/api"
+	"stead.dev/stead/internal/platform/autohttps"
 	"stead.dev/stead/internal/platform/config"
 	"stead.dev/stead/internal/platform/nameserver"
 )
@@ -30,10 +31,12 @@ type App struct {
 	staff   *api.Edge // the operations of staff
 	notices notices
 
+	own      *autohttps.Manager // of the certificates of site; nil: somebody else gets them
 	site     endpoint
 	nodeSite *endpoint // nil: this process serves no sites
 	// nodeSecure serves the same sites by HTTPS. It is nil where nothing serves HTTPS, or where nginx does.
 	nodeSecure *endpoint
+	redirect   *endpoint // leads to site by HTTPS; nil: switched off
 	operators  *endpoint // nil: switched off
 	machines   *endpoint // where nodes join and report; nil: switched off
 
@@ -96,6 +99,10 @@ func New(ctx context.Context, cfg config.Config, opts Options) (_ *App, err erro
 			return nil, err
 		}
 	}
+	redirectLn, err := listen("STEAD_REDIRECT_LISTEN", cfg.RedirectListen)
+	if err != nil {
+		return nil, err
+	}
 	opsLn, err := listen("STEAD_OPS_LISTEN", cfg.OpsListen)
 	if err != nil {
 		return nil, err
@@ -136,12 +143,8 @@ func New(ctx context.Context, cfg config.Config, opts Options) (_ *App, err erro
 	}
 	a.running.maxBody = int64(cfg.MaxBody)
 	a.site = endpoint{name: "api", ln: siteLn, url: cfg.BaseURL, srv: a.httpServer(a.handler())}
-	if cfg.TLS() {
-		cert, err := loadCertificate(cfg.TLSCertFile, cfg.TLSKeyFile, a.clock, a.log)
-		if err != nil {
-			return nil, err
-		}
-		a.site.srv.TLSConfig = cert.config()
+	if err := a.secure(redirectLn); err != nil {
+		return nil, err
 	}
 	if nodeLn != nil {
 		a.nodeSite = &endpoint{name: "sites", ln: nodeLn, url: cfg.NodeURL, srv: web.HTTPServer(a.node.Handler(), a.log)}
@@ -229,7 +232,7 @@ func (a *App) Run(ctx context.Context) error {
 	var running sync.WaitGroup
 	running.Go(func() { a.hub.Run(background) })
 	running.Go(func() { a.keepTime(background) })
-	broken := make(chan error, 7)
+	broken := make(chan error, 8)
 	if a.nameserver != nil {
 		running.Go(func() { a.zones.Run(background) })
 		running.Go(func() {
@@ -250,6 +253,12 @@ func (a *App) Run(ctx context.Context) error {
 		return unlessStopped(ctx, err)
 	}
 
+	if a.own != nil {
+		if err := a.own.Manage(background); err != nil {
+			return err
+		}
+		defer a.own.Close()
+	}
 	for _, e := range a.endpoints() {
 		running.Go(func() {
 			if err := e.serve(); err != nil {
@@ -297,7 +306,7 @@ func unlessStopped(ctx context.Context, err error) error {
 
 func (a *App) endpoints() []*endpoint {
 	all := []*endpoint{&a.site}
-	for _, e := range []*endpoint{a.nodeSite, a.nodeSecure, a.operators, a.machines} {
+	for _, e := range []*endpoint{a.redirect, a.nodeSite, a.nodeSecure, a.operators, a.machines} {
 		if e != nil {
 			all = append(all, e)
 		}
@@ -354,6 +363,9 @@ func (a *App) stop(ctx context.Context) error {
 	}
 	if a.nodeSecure != nil {
 		finish(a.nodeSecure.name, a.nodeSecure.stop)
+	}
+	if a.redirect != nil {
+		finish(a.redirect.name, a.redirect.stop)
 	}
 	if a.machines != nil {
 		finish(a.machines.name, a.machines.stop)

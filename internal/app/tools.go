@@ -20,6 +20,7 @@ import (
 	"stead.dev/stead/internal/node/machine"
 	"stead.dev/stead/internal/node/mailguard"
 	"stead.dev/stead/internal/platform/api"
+	"stead.dev/stead/internal/platform/autohttps"
 	"stead.dev/stead/internal/platform/clock"
 	"stead.dev/stead/internal/platform/config"
 	"stead.dev/stead/internal/platform/db"
@@ -80,9 +81,20 @@ func Examine(ctx context.Context, cfg config.Config, version string) doctor.Repo
 			return roomOfPlans(ctx, places{nodes.New(nodes.Config{DB: d, Clock: now}), catalog.New(catalog.Config{DB: d})}, d)
 		}
 	}
+	var own func(context.Context, string) (time.Time, error)
+	if cfg.TLSACME {
+		own = func(ctx context.Context, host string) (time.Time, error) {
+			c, err := ownCertificates(cfg, slog.New(slog.DiscardHandler))
+			if err != nil {
+				return time.Time{}, err
+			}
+			return autohttps.Expiry(ctx, c, host)
+		}
+	}
 	return doctor.Examine(ctx, doctor.Installation{
-		Rooms:  rooms,
-		Config: cfg, Clock: now, Version: version, MailGuard: mailGuard,
+		OwnCertificate: own,
+		Rooms:          rooms,
+		Config:         cfg, Clock: now, Version: version, MailGuard: mailGuard,
 		DatabaseFile: DatabaseFile(cfg), KeyFile: KeyFile(cfg), NodeDir: nodeDir(cfg),
 		Ledger: func(ctx context.Context, d *db.DB) error {
 			return auditLedger(ctx, wallet.New(wallet.Config{DB: d}))

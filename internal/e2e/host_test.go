@@ -24,6 +24,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -69,7 +70,7 @@ func newHost(t *testing.T, env ...string) *host {
 		}
 	}
 	t.Cleanup(func() { h.end(t) })
-	h.ca = startPebble(t, h.ports["http"], h.ports["dns"])
+	h.ca = startPebble(t, h.ports["http"], 1, h.ports["dns"])
 	prefix := "e" + strings.ToLower(rand.Text()[:5])
 	dns := fmt.Sprintf("127.0.0.1:%d", h.ports["dns"])
 	h.installation = newInstallation(t, append([]string{
@@ -381,9 +382,10 @@ func (v *guest) eventually(address string, ok func(page) bool, what string) {
 type pebbleServer struct {
 	directory, rootFile, management string
 	client                          *http.Client
+	stop                            func() // ends it
 }
 
-func startPebble(t *testing.T, httpPort, dnsPort int) *pebbleServer {
+func startPebble(t *testing.T, httpPort, tlsPort, dnsPort int) *pebbleServer {
 	t.Helper()
 	dir := t.TempDir()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -413,7 +415,7 @@ func startPebble(t *testing.T, httpPort, dnsPort int) *pebbleServer {
 	address, management := testkit.Address(t), testkit.Address(t)
 	config, err := json.Marshal(map[string]any{"pebble": map[string]any{
 		"listenAddress": address, "managementListenAddress": management, "certificate": s.rootFile, "privateKey": filepath.Join(dir, "key.pem"),
-		"httpPort": httpPort, "tlsPort": 1, "ocspResponderURL": "", "externalAccountBindingRequired": false,
+		"httpPort": httpPort, "tlsPort": tlsPort, "ocspResponderURL": "", "externalAccountBindingRequired": false,
 	}})
 	if err != nil {
 		t.Fatal(err)
@@ -426,10 +428,11 @@ func startPebble(t *testing.T, httpPort, dnsPort int) *pebbleServer {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
+	s.stop = sync.OnceFunc(func() {
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
 	})
+	t.Cleanup(s.stop)
 	roots := x509.NewCertPool()
 	roots.AppendCertsFromPEM(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: certificate}))
 	s.client = &http.Client{Timeout: time.Minute, Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}}}

@@ -117,14 +117,13 @@ type process struct {
 	err    error
 }
 
-// serve starts a server and waits until it is ready. It is killed with the test if it still runs then.
-func (in *installation) serve(t *testing.T, args ...string) *process {
+// start starts a server. It is killed with the test if it still runs then.
+func (in *installation) start(t *testing.T, args ...string) *process {
 	t.Helper()
 	p := &process{cmd: exec.Command(binary, append([]string{"serve"}, args...)...), exited: make(chan struct{})}
 	p.cmd.Env = in.env
 	p.cmd.Stdout = &lockedWriter{mu: &p.mu, w: &p.stdout}
 	p.cmd.Stderr = &lockedWriter{mu: &p.mu, w: &p.log}
-	began := time.Now()
 	if err := p.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -136,6 +135,14 @@ func (in *installation) serve(t *testing.T, args ...string) *process {
 			t.Logf("log of the server:\n%s", tail(p.logged(), 6000))
 		}
 	})
+	return p
+}
+
+// serve starts a server and waits until it is ready.
+func (in *installation) serve(t *testing.T, args ...string) *process {
+	t.Helper()
+	began := time.Now()
+	p := in.start(t, args...)
 	testkit.Eventually(t, time.Minute, func() bool {
 		select {
 		case <-p.exited:

@@ -58,6 +58,8 @@ type Installation struct {
 	Invoices Ledger
 	// Registry checks that the registry of domain names accepts our login; nil when none is configured.
 	Registry func(ctx context.Context) error
+	// OwnCertificate tells when the certificate ends that Stead got itself for one of its hosts; nil where it gets none.
+	OwnCertificate func(ctx context.Context, host string) (time.Time, error)
 	// MailGuard checks that the users of accounts reach no mail servers, on a hosting machine of the kind linux; nil
 	// elsewhere.
 	MailGuard func(ctx context.Context) error

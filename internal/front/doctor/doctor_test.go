@@ -328,6 +328,30 @@ func TestACertificateIsMeasured(t *testing.T) {
 	}
 }
 
+func TestACertificateThatSteadGotItselfIsMeasured(t *testing.T) {
+	in := installation(t, map[string]string{"tls_acme": "true", "acme_email": "a@example.com", "base_url": "https://panel.example.com"})
+	for name, c := range map[string]struct {
+		ends time.Time
+		err  error
+		want doctor.Status
+	}{
+		"good":          {testkit.Start.Add(60 * 24 * time.Hour), nil, doctor.OK},
+		"not renewed":   {testkit.Start.Add(5 * 24 * time.Hour), nil, doctor.Warn},
+		"over":          {testkit.Start.Add(-time.Hour), nil, doctor.Fail},
+		"not there yet": {time.Time{}, errors.New("no such file"), doctor.Warn},
+	} {
+		in.OwnCertificate = func(_ context.Context, host string) (time.Time, error) {
+			if host != "panel.example.com" {
+				t.Errorf("asked for %s", host)
+			}
+			return c.ends, c.err
+		}
+		if got := finding(t, doctor.Examine(t.Context(), in), "certificate"); got.Status != c.want {
+			t.Errorf("%s: %+v, want %s", name, got, c.want)
+		}
+	}
+}
+
 // TestTheSitesOfALinuxMachineAreLookedForAtItsWebServer: nothing there listens on STEAD_NODE_LISTEN.
 func TestTheSitesOfALinuxMachineAreLookedForAtItsWebServer(t *testing.T) {
 	web := httptest.NewServer(http.NotFoundHandler())

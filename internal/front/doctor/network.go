@@ -53,7 +53,7 @@ func (e *examination) baseURL(context.Context) Check {
 	case loopbackURL(base):
 		return ok("%s, for this machine only", base)
 	case !strings.HasPrefix(base, "https://"):
-		return fail("put Stead behind a proxy with TLS, or set STEAD_TLS_CERT_FILE, and use https:// in STEAD_BASE_URL",
+		return fail("put Stead behind a proxy with TLS, or set STEAD_TLS_ACME or STEAD_TLS_CERT_FILE, and use https:// in STEAD_BASE_URL",
 			"%s is not encrypted: passwords and tokens can be read on the way", base)
 	case !e.Config.TLS() && len(e.Config.TrustedProxies) == 0:
 		return warn("set STEAD_TRUSTED_PROXIES to your proxy's address: without it all visitors count as one for the throttle",
@@ -101,9 +101,12 @@ func (e *examination) server(ctx context.Context) Check {
 // expiryWarning is when an expiring certificate becomes a warning.
 const expiryWarning = 14 * 24 * time.Hour
 
-func (e *examination) certificate(context.Context) Check {
-	if !e.Config.TLS() {
+func (e *examination) certificate(ctx context.Context) Check {
+	switch {
+	case !e.Config.TLS():
 		return skip("Stead does not end TLS itself")
+	case e.OwnCertificate != nil:
+		return e.ownCertificate(ctx)
 	}
 	pair, err := tls.LoadX509KeyPair(e.Config.TLSCertFile, e.Config.TLSKeyFile)
 	if err != nil {
@@ -125,6 +128,23 @@ func (e *examination) certificate(context.Context) Check {
 	default:
 		return ok("valid until %s", leaf.NotAfter.Format(time.DateOnly))
 	}
+}
+
+// ownCertificate looks at the certificates that Stead gets itself.
+func (e *examination) ownCertificate(ctx context.Context) Check {
+	const cure = "look into the log of stead serve; the names must lead here, and port 443, or port 80 with STEAD_REDIRECT_LISTEN, be reached by the world"
+	for _, name := range e.Config.CertificateNames() {
+		ends, err := e.OwnCertificate(ctx, name)
+		switch left := ends.Sub(e.Clock.Now()); {
+		case err != nil:
+			return warn("start the server, which gets it; else "+cure, "none for %s yet", name)
+		case left <= 0:
+			return fail(cure, "that of %s expired on %s", name, ends.Format(time.DateOnly))
+		case left < expiryWarning:
+			return warn(cure, "that of %s expires on %s and was not renewed", name, ends.Format(time.DateOnly))
+		}
+	}
+	return ok("got and renewed by Stead itself")
 }
 
 func (e *examination) mail(ctx context.Context) Check {

@@ -28,9 +28,11 @@ type Answers struct {
 	SMTP      string // smtp://…; empty: mails are files
 	MailFrom  string
 	ACMEEmail string // switches on certificates for customers' domains
-	// Proxies are the networks of the proxy that ends TLS; or CertFile and KeyFile, and Stead does.
+	// Proxies are the networks of the proxy that ends TLS. Otherwise Stead does, with CertFile and KeyFile, or by OwnHTTPS with
+	// certificates that it gets itself.
 	Proxies           string
 	CertFile, KeyFile string
+	OwnHTTPS          bool
 	SitesURL          string // of the embedded node
 	BackupTo          string // of the control plane
 }
@@ -58,15 +60,20 @@ func (a Answers) lines(passphrase string) []line {
 	if from == "" && a.SMTP != "" {
 		from = (&mail.Address{Name: a.Company, Address: "no-reply@" + a.Domain}).String()
 	}
-	listen := ""
-	if a.CertFile != "" {
+	listen, redirect, ownHTTPS := "", "", ""
+	switch {
+	case a.CertFile != "":
 		listen = ":443"
+	case a.OwnHTTPS:
+		listen, redirect, ownHTTPS = ":443", ":80", "true"
 	}
 	return []line{
 		{name: "base_url", value: "https://" + a.Domain, comment: "Where customers reach the pages and the API."},
 		{name: "listen", value: listen},
 		{name: "tls_cert_file", value: a.CertFile, comment: "A renewed certificate is taken within a minute, without a restart."},
 		{name: "tls_key_file", value: a.KeyFile},
+		{name: "tls_acme", value: ownHTTPS, comment: "Certificates of base_url are got and renewed by Stead."},
+		{name: "redirect_listen", value: redirect, comment: "Leads visitors who come by HTTP to HTTPS."},
 		{name: "trusted_proxies", value: a.Proxies, comment: "The proxy that ends TLS; others' X-Forwarded-For is not believed."},
 		{name: "node_url", value: a.SitesURL, comment: "Where visitors reach the sites of this machine."},
 		{name: "data_dir", value: a.DataDir},

@@ -48,6 +48,21 @@ func TestWhatIsWrittenIsAConfiguration(t *testing.T) {
 	}
 }
 
+func TestWithoutAProxySteadServesHTTPSItself(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "stead.yaml")
+	if _, err := Write(file, Answers{Domain: "panel.example.com", Company: "Example", ACMEEmail: "hostmaster@example.com", OwnHTTPS: true}); err != nil {
+		t.Fatal(err)
+	}
+	c, err := config.Load(config.Input{File: file})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !c.TLSACME || c.Listen != ":443" || c.RedirectListen != ":80" {
+		t.Errorf("it is %+v", c)
+	}
+}
+
 func TestASecretThatIsThereIsNotOverwritten(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -11,6 +11,7 @@ import (
 	"net"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -39,6 +40,8 @@ type Config struct {
 	NodeIPv6       string         `setting:"node_ipv6" doc:"the same for IPv6"`
 	TLSCertFile    string         `setting:"tls_cert_file" doc:"PEM file with the certificate chain for listen; without it, plain HTTP (behind a proxy)"`
 	TLSKeyFile     string         `setting:"tls_key_file" doc:"PEM file with the private key of tls_cert_file"`
+	TLSACME        bool           `setting:"tls_acme" doc:"serve HTTPS at listen with certificates that Stead gets itself from acme_directory, for the hosts of base_url and preview_origin; the world must reach listen at port 443, or redirect_listen at port 80"`
+	RedirectListen string         `setting:"redirect_listen" default:"off" doc:"address, such as :80, that leads visitors who come by HTTP to base_url, where Stead ends TLS itself; off: none"`
 	HSTSSubdomains bool           `setting:"hsts_subdomains" doc:"tell browsers that all names below the host of base_url are HTTPS too (HSTS includeSubDomains); only where they are"`
 	PreviewOrigin  string         `setting:"preview_origin" doc:"origin that shows previews of site templates and nothing else, such as https://preview.example.net, which leads to listen too; without it, they are shown below base_url in a sandbox"`
 	TrustedProxies []netip.Prefix `setting:"trusted_proxies" doc:"networks of reverse proxies whose X-Forwarded-For is believed, comma separated"`
@@ -213,7 +216,18 @@ const (
 func (c *Config) SQLite() bool { return c.DatabaseURL == "" }
 
 // TLS reports whether Stead itself speaks HTTPS.
-func (c *Config) TLS() bool { return c.TLSCertFile != "" }
+func (c *Config) TLS() bool { return c.TLSCertFile != "" || c.TLSACME }
+
+// CertificateNames are the hosts that Stead gets certificates for itself.
+func (c *Config) CertificateNames() []string {
+	var names []string
+	for _, address := range []string{c.BaseURL, c.PreviewOrigin} {
+		if u, err := url.Parse(address); err == nil && u.Hostname() != "" && !slices.Contains(names, u.Hostname()) {
+			names = append(names, u.Hostname())
+		}
+	}
+	return names
+}
 
 // TSIGKey is the three parts of dns_tsig_key.
 func (c *Config) TSIGKey() (algorithm, name, secret string) {

@@ -346,3 +346,22 @@ func TestSizesAreReadAsTheyAreWritten(t *testing.T) {
 		}
 	}
 }
+
+func TestOwnHTTPSNeedsANameThatAnAuthorityCertifies(t *testing.T) {
+	for name, c := range map[string]struct {
+		settings map[string]string
+		want     string // part of the error; empty: none
+	}{
+		"all there":       {map[string]string{"tls_acme": "true", "acme_email": "a@example.com", "base_url": "https://panel.example.com", "redirect_listen": ":80"}, ""},
+		"nobody to write": {map[string]string{"tls_acme": "true", "base_url": "https://panel.example.com"}, "needs acme_email"},
+		"no name":         {map[string]string{"tls_acme": "true", "acme_email": "a@example.com", "base_url": "https://192.0.2.1"}, "no authority gives"},
+		"plain":           {map[string]string{"tls_acme": "true", "acme_email": "a@example.com", "base_url": "http://panel.example.com"}, "https://"},
+		"an own file too": {map[string]string{"tls_acme": "true", "acme_email": "a@example.com", "base_url": "https://panel.example.com", "tls_cert_file": "c", "tls_key_file": "k"}, "instead of tls_cert_file"},
+		"leads nowhere":   {map[string]string{"redirect_listen": ":80"}, "redirect_listen"},
+	} {
+		_, err := config.Load(config.Input{CommandLine: c.settings})
+		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

@@ -77,6 +77,8 @@ func (c *Config) validate() []error {
 		check("hestia_url", required(c.HestiaURL))
 	}
 	check("tls_key_file", together("tls_cert_file", c.TLSCertFile != "", c.TLSKeyFile != ""))
+	check("tls_acme", ownHTTPS(c))
+	check("redirect_listen", redirects(c))
 	check("data_dir", required(c.DataDir))
 	check("database_url", optional(c.DatabaseURL.Reveal(), func(text string) error {
 		return secretURL(text, "postgres", "postgresql")
@@ -111,6 +113,36 @@ func (c *Config) validate() []error {
 		together("stripe_secret_key", c.StripeSecretKey != "", c.StripeWebhookSecret != ""))
 	check("otlp_endpoint", optional(c.OTLPEndpoint, webURL))
 	return problems
+}
+
+// ownHTTPS accepts what an authority can give a certificate for.
+func ownHTTPS(c *Config) error {
+	if !c.TLSACME {
+		return nil
+	}
+	u, err := url.Parse(c.BaseURL)
+	switch {
+	case c.TLSCertFile != "":
+		return errors.New("is used instead of tls_cert_file, not beside it")
+	case c.ACMEEmail == "":
+		return errors.New("needs acme_email")
+	case err != nil || u.Scheme != "https":
+		return errors.New("needs a base_url that begins with https://")
+	}
+	for _, name := range c.CertificateNames() {
+		if err := domain(name); err != nil {
+			return fmt.Errorf("no authority gives a certificate for %s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// redirects accepts an address that leads somewhere else than to itself.
+func redirects(c *Config) error {
+	if c.RedirectListen != Off && !c.TLS() {
+		return errors.New("needs tls_acme or tls_cert_file: who ends TLS also leads there")
+	}
+	return addressOrOff(c.RedirectListen)
 }
 
 // country accepts the code of a country in capitals.
