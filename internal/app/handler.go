@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"stead.dev/stead/internal/content/company"
 	"stead.dev/stead/internal/content/templates"
 	"stead.dev/stead/internal/front/admin/staffapi"
 	"stead.dev/stead/internal/front/mcp"
@@ -140,13 +141,13 @@ func (a *App) allowed(role auth.Role) []string {
 // mountAgents mounts the endpoint of AI agents. Their tools are operations, which must be mounted before.
 func (a *App) mountAgents(e *api.Edge) error {
 	resellers, err := mcp.New(mcp.Config{
-		Edge: e, Version: interfaceVersion, Title: a.cfg.CompanyName, Instructions: mcp.ResellerInstructions, Tools: mcp.ResellerTools,
+		Edge: e, Version: interfaceVersion, Brand: a.company.Current, Instructions: mcp.ResellerInstructions, Tools: mcp.ResellerTools,
 	})
 	if err != nil {
 		return err
 	}
 	customers, err := mcp.New(mcp.Config{
-		Edge: e, Version: interfaceVersion, Title: a.cfg.CompanyName, Instructions: mcp.CustomerInstructions, Tools: mcp.CustomerTools,
+		Edge: e, Version: interfaceVersion, Brand: a.company.Current, Instructions: mcp.CustomerInstructions, Tools: mcp.CustomerTools,
 		Overview: mcp.CustomerOverview, Articles: mcp.CustomerArticles, Prompts: mcp.CustomerPrompts,
 	})
 	if err != nil {
@@ -164,13 +165,13 @@ func (a *App) handler() http.Handler {
 	mux.HandleFunc("GET /readyz", a.ready())
 	mux.Handle("GET /docs", http.RedirectHandler("/docs/", http.StatusMovedPermanently))
 	mux.Handle("GET "+reference.Path, reference.Handler(reference.Config{
-		Company: a.cfg.CompanyName, Client: oauth.ReferenceClientID, Missing: http.NotFoundHandler(),
+		Brand: a.company.Current, Client: oauth.ReferenceClientID, Missing: http.NotFoundHandler(),
 		Document: func() ([]byte, error) {
 			doc, err := document()
 			return doc.text, err
 		},
 	}))
-	guides := reference.Guides(reference.GuidesConfig{Company: a.cfg.CompanyName, Version: a.version, Missing: http.NotFoundHandler()})
+	guides := reference.Guides(reference.GuidesConfig{Brand: a.company.Current, Version: a.version, Missing: http.NotFoundHandler()})
 	mux.Handle("GET "+reference.GuidesPath, guides)
 	mux.Handle("GET "+reference.GuidesPath+"/", guides)
 	for _, op := range a.edge.Operations() {
@@ -181,9 +182,9 @@ func (a *App) handler() http.Handler {
 	// Programs call here: an unknown path is refused in the form of the interface.
 	mux.Handle("/oauth/", a.edge)
 	mux.Handle("/.well-known/", a.edge)
-	if a.cfg.SupportEmail != "" {
-		mux.HandleFunc("GET /.well-known/security.txt", a.securityContact)
-	}
+	mux.HandleFunc("GET /.well-known/security.txt", a.securityContact)
+	mux.Handle("GET "+company.Path, a.company.Handler())
+	mux.Handle("GET "+company.IconPath, a.company.Handler())
 	mux.Handle("/pay/", a.wallet.Pages())
 	mux.Handle(monitors.HeartbeatPath, a.monitors.Heartbeats(func(w http.ResponseWriter, r *http.Request) error {
 		return a.edge.Throttle(w, r, heartbeatThrottle)
@@ -235,7 +236,7 @@ func (a *App) previewsApart(next http.HandlerFunc) http.HandlerFunc {
 func (a *App) pages() *webui.UI {
 	d := webui.Deps{
 		Accounts: a.accounts, Catalog: front{a.catalog}, Clock: a.clock, Log: a.log, ClientAddr: a.clientAddr(), BaseURL: a.cfg.BaseURL,
-		Company: a.cfg.CompanyName, Color: a.cfg.CompanyColor, Support: a.cfg.SupportEmail, Language: a.cfg.DefaultLanguage,
+		Brand: a.company.Current, Language: a.cfg.DefaultLanguage,
 		Currency: money.Currency(a.cfg.DefaultCurrency), Rates: a.currencies.Current,
 		Services: a.services, Credentials: a.credentials, Terminals: a.access, Clients: clients{a.reseller}, Keys: keys{a.reseller},
 		API: a.operations(), OAuth: a.oauth, Sections: a.switches, Articles: a.articles,
@@ -254,10 +255,15 @@ func (a *App) pages() *webui.UI {
 
 // securityContact tells finders of weaknesses whom to write to (RFC 9116). It is made anew by every request, so it never
 // expires.
-func (a *App) securityContact(w http.ResponseWriter, _ *http.Request) {
+func (a *App) securityContact(w http.ResponseWriter, r *http.Request) {
+	support := a.company.Current().Support
+	if support == "" {
+		a.edge.ServeHTTP(w, r) // says that there is nothing
+		return
+	}
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	_, _ = fmt.Fprintf(w, "Contact: mailto:%s\nExpires: %s\nPreferred-Languages: uz, ru, en\nCanonical: %s/.well-known/security.txt\n",
-		a.cfg.SupportEmail, a.clock.Now().AddDate(0, 6, 0).UTC().Truncate(time.Second).Format(time.RFC3339), a.cfg.BaseURL)
+		support, a.clock.Now().AddDate(0, 6, 0).UTC().Truncate(time.Second).Format(time.RFC3339), a.cfg.BaseURL)
 }
 
 // guarded sets the security headers that hold unless a page sets its own.

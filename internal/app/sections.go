@@ -23,6 +23,7 @@ import (
 	"stead.dev/stead/internal/commerce/services/provisioning"
 	"stead.dev/stead/internal/commerce/wallet"
 	"stead.dev/stead/internal/content/articles"
+	"stead.dev/stead/internal/content/company"
 	"stead.dev/stead/internal/content/currencies"
 	"stead.dev/stead/internal/content/reviews"
 	"stead.dev/stead/internal/content/status"
@@ -58,6 +59,7 @@ import (
 	nodecertificates "stead.dev/stead/internal/node/certificates"
 	"stead.dev/stead/internal/node/machine"
 	"stead.dev/stead/internal/platform/api"
+	"stead.dev/stead/internal/platform/brand"
 	"stead.dev/stead/internal/platform/clock"
 	"stead.dev/stead/internal/platform/config"
 	"stead.dev/stead/internal/platform/dnsquery"
@@ -149,12 +151,20 @@ type sections struct {
 	// agentReads calls operations for runs.
 	agentReads *agentOperations
 	reviews    *reviews.Service
+	company    *company.Service
 	templates  *templates.Service
 }
 
 // build makes the sections, each after those that it needs, and connects them.
 func (c *core) build(ctx context.Context, as role) (err error) {
 	c.limiter = throttle.New(c.db, c.clock)
+	c.company = company.New(company.Config{
+		DB: c.db, Signals: c.hub, Log: c.log,
+		Configured: brand.Brand{Name: c.cfg.CompanyName, Color: c.cfg.CompanyColor, Support: c.cfg.SupportEmail},
+	})
+	if err := c.company.Load(ctx); err != nil {
+		return err
+	}
 	if c.mailer, err = newMailer(c.cfg, c.clock); err != nil {
 		return err
 	}
@@ -170,7 +180,7 @@ func (c *core) build(ctx context.Context, as role) (err error) {
 	c.accounts, err = account.New(account.Config{
 		DB: c.db, Clock: c.clock, Box: c.box, Queue: c.queue, Signals: c.hub, Limiter: c.limiter, Mailer: c.mailer,
 		Modules: c.enabled, Limits: c.signInLimits(), BaseURL: c.cfg.BaseURL,
-		Company: c.cfg.CompanyName, Support: c.cfg.SupportEmail,
+		Brand:    c.company.Current,
 		Language: c.cfg.DefaultLanguage, Currency: c.cfg.DefaultCurrency, Log: c.log,
 	})
 	if err != nil {
@@ -182,7 +192,7 @@ func (c *core) build(ctx context.Context, as role) (err error) {
 	c.catalog = catalog.New(catalog.Config{DB: c.db, Events: c.outbox})
 	c.wallet = wallet.New(wallet.Config{
 		DB: c.db, Clock: c.clock, Events: c.outbox, Box: c.box, Log: c.log, Queue: c.queue, Gateways: gateways(c.cfg),
-		BaseURL: c.cfg.BaseURL, Company: c.cfg.CompanyName,
+		BaseURL: c.cfg.BaseURL, Brand: c.company.Current,
 	})
 	c.services = services.New(services.Config{DB: c.db, Clock: c.clock, Queue: c.queue, Events: c.outbox})
 	c.provisioning = provisioning.New(provisioning.Config{
@@ -209,7 +219,7 @@ func (c *core) build(ctx context.Context, as role) (err error) {
 	}
 	c.files = files.New(c.db, c.services, c.panels, int64(c.cfg.MaxUpload))
 	c.notifications = notifications.New(notifications.Config{
-		DB: c.db, Queue: c.queue, Recipients: recipients{c.accounts}, Mailer: c.mailer, Company: c.cfg.CompanyName, Support: c.cfg.SupportEmail,
+		DB: c.db, Queue: c.queue, Recipients: recipients{c.accounts}, Mailer: c.mailer, Brand: c.company.Current,
 		BaseURL: c.cfg.BaseURL,
 	})
 	if err := c.buildDevices(); err != nil {
@@ -232,7 +242,7 @@ func (c *core) build(ctx context.Context, as role) (err error) {
 	c.buildScans()
 	c.sla = sla.New(sla.Config{DB: c.db, Clock: c.clock, Events: c.outbox})
 	c.buildInsights()
-	c.assistant = assistant.New(assistant.Config{DB: c.db, Limiter: c.limiter, BaseURL: c.cfg.BaseURL, Support: c.cfg.SupportEmail})
+	c.assistant = assistant.New(assistant.Config{DB: c.db, Limiter: c.limiter, BaseURL: c.cfg.BaseURL, Brand: c.company.Current})
 	c.runs = runs.New(runs.Config{
 		Base: base, Clock: c.clock, Events: c.outbox, Signals: c.hub, Log: c.log, Wallet: c.wallet, Models: c.models, Ending: c.ending, Idle: withoutPanels(c.cfg),
 	})
@@ -260,7 +270,7 @@ func (c *core) build(ctx context.Context, as role) (err error) {
 	}
 	c.status = status.New(status.Config{
 		DB: c.db, Clock: c.clock, Events: c.outbox, Log: c.log, Machines: c.machinesShown(), Audience: c.webhooks, Parts: c.statusParts(),
-		Queue: c.queue, Mailer: c.mailer, Box: c.box, Limiter: c.limiter, Limits: c.subscriptionLimits(), BaseURL: c.cfg.BaseURL, Company: c.cfg.CompanyName,
+		Queue: c.queue, Mailer: c.mailer, Box: c.box, Limiter: c.limiter, Limits: c.subscriptionLimits(), BaseURL: c.cfg.BaseURL, Brand: c.company.Current,
 	})
 	c.audit = audit.New(audit.Config{DB: c.db})
 	c.admin = admin.New(admin.Sections{
@@ -270,9 +280,10 @@ func (c *core) build(ctx context.Context, as role) (err error) {
 	})
 	c.tickets = tickets.New(tickets.Config{
 		DB: c.db, Clock: c.clock, Queue: c.queue, Mailer: c.mailer, People: people{c.accounts}, Services: serviceOwners{c.services}, Audit: c.admin,
-		Support: c.cfg.SupportEmail, Company: c.cfg.CompanyName, BaseURL: c.cfg.BaseURL,
+		Brand: c.company.Current, BaseURL: c.cfg.BaseURL,
 	})
 	c.admin.Inbox = c.tickets
+	c.company.Connect(company.Needs{Audit: c.admin})
 	c.watch = watch.New(watch.Config{
 		DB: c.db, Clock: c.clock, Ledger: func(ctx context.Context) error { return auditLedger(ctx, c.wallet) },
 		Unattempted: func(ctx context.Context, by time.Duration) (int, error) {
@@ -335,6 +346,7 @@ func (c *core) listModules() []module.Module {
 		c.articles.Module(),
 		c.currencies.Module(),
 		c.status.Module(),
+		c.company.Module(),
 		c.tickets.Module(),
 		c.watch.Module(),
 	}

@@ -12,6 +12,7 @@ import (
 
 	"stead.dev/stead/internal/platform/api/apitest"
 	"stead.dev/stead/internal/platform/auth"
+	"stead.dev/stead/internal/platform/brand"
 	"stead.dev/stead/internal/platform/clock"
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/testkit"
@@ -76,7 +77,7 @@ func newWorld(t *testing.T, d *db.DB, clk *clock.Fake, transcript string) *world
 		}
 		w.model.client = scripted.New(llm.DefaultLimits(), played)
 	}
-	w.Service = New(Config{DB: d, Limiter: throttle.New(d, clk), BaseURL: apitest.BaseURL, Support: "help@host.example"})
+	w.Service = New(Config{DB: d, Limiter: throttle.New(d, clk), BaseURL: apitest.BaseURL, Brand: brand.Fixed(brand.Brand{Support: "help@host.example"})})
 	w.Connect(Needs{Knowledge: library{}, Accounts: library{}, Model: w.model})
 	w.edge = apitest.NewEdge(t, d, clk, apitest.Tokens{
 		"own":   {AccountID: owner, ApplicationID: 1, Scopes: []string{"profile"}},

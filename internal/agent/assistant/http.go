@@ -64,8 +64,8 @@ func (s *Service) Operations() []api.Route {
 					return nil, err
 				}
 				w := &conversationWire{Messages: []messageWire{}}
-				if s.Support != "" {
-					w.Support = &s.Support
+				if support := s.Brand().Support; support != "" {
+					w.Support = &support
 				}
 				for _, m := range all {
 					w.Messages = append(w.Messages, wire(m))

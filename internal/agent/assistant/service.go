@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"stead.dev/stead/internal/platform/auth"
+	"stead.dev/stead/internal/platform/brand"
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/fault"
 	"stead.dev/stead/internal/platform/i18n"
@@ -18,12 +19,12 @@ import (
 	"stead.dev/stead/internal/port/llm"
 )
 
-// Config is what the section works with. Support may be empty, all else is needed.
+// Config is what the section works with; all is needed.
 type Config struct {
 	DB      *db.DB
 	Limiter throttle.Limiter
 	BaseURL string
-	Support string // the address of the company's people
+	Brand   brand.Source
 }
 
 // Knowledge finds articles.
@@ -194,8 +195,8 @@ func (s *Service) put(lang string, sources []Source, handover bool) string {
 
 // lead leads on to people.
 func (s *Service) lead(lang string) string {
-	data := map[string]any{"Link": s.BaseURL + "/panel/support/new", "Address": s.Support}
-	if s.Support == "" {
+	data := map[string]any{"Link": s.BaseURL + "/panel/support/new", "Address": s.Brand().Support}
+	if s.Brand().Support == "" {
 		return i18n.T(lang, "assistant.people", data)
 	}
 	return i18n.T(lang, "assistant.people_at", data)

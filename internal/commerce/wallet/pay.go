@@ -263,7 +263,7 @@ func (s *Service) refuse(w http.ResponseWriter, r *http.Request, t topup, err er
 }
 
 func (s *Service) write(w http.ResponseWriter, r *http.Request, code int, lang string, v payView) {
-	v.Lang, v.Company, v.Style = lang, s.Company, template.CSS(payStyle) //nolint:gosec // embedded
+	v.Lang, v.Company, v.Style = lang, s.Brand().Name, template.CSS(payStyle) //nolint:gosec // embedded
 	var buf bytes.Buffer
 	if err := payTemplate.Execute(&buf, v); err != nil {
 		s.Log.ErrorContext(r.Context(), "wallet: payment page", "error", err)

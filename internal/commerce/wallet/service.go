@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"stead.dev/stead/internal/commerce/sale"
+	"stead.dev/stead/internal/platform/brand"
 	"stead.dev/stead/internal/platform/clock"
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/fault"
@@ -37,8 +38,8 @@ type Config struct {
 	Gateways []gateway.Gateway
 	// BaseURL is the public address, under which /pay/ is mounted.
 	BaseURL string
-	// Company is named on the payment page.
-	Company string
+	// Brand is named on the payment page.
+	Brand brand.Source
 	// MaxBalance bounds what a customer may have when a top-up is made, and every
 	// single credit; 0 means DefaultMaxBalance.
 	MaxBalance money.USDCents

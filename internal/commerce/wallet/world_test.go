@@ -23,6 +23,7 @@ import (
 	"stead.dev/stead/internal/commerce/sale"
 	"stead.dev/stead/internal/platform/api/apitest"
 	"stead.dev/stead/internal/platform/auth"
+	"stead.dev/stead/internal/platform/brand"
 	"stead.dev/stead/internal/platform/clock"
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/jobs"
@@ -113,7 +114,7 @@ func newWorld(t testing.TB, d *db.DB, clk *clock.Fake, gateways ...gateway.Gatew
 	w := &world{t: t, clk: clk, told: &told{}, logs: &bytes.Buffer{}}
 	w.Service = New(Config{
 		DB: d, Clock: clk, Events: w.told, Box: box, Log: slog.New(slog.NewJSONHandler(w.logs, nil)), Gateways: gateways, Queue: jobs.Discard{},
-		BaseURL: base + "/", Company: "Stead <Hosting>",
+		BaseURL: base + "/", Brand: brand.Fixed(brand.Brand{Name: "Stead <Hosting>"}),
 	})
 	w.Connect(Needs{Renewals: renewals{}})
 	both := []string{auth.ScopeWalletRead, auth.ScopeWalletWrite}

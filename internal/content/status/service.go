@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"stead.dev/stead/internal/platform/brand"
 	"stead.dev/stead/internal/platform/clock"
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/i18n"
@@ -41,8 +42,9 @@ type Config struct {
 	Box      *secret.Box
 	Limiter  throttle.Limiter
 	Limits   Limits
-	// BaseURL is the public address of the site, Company its name in mails.
-	BaseURL, Company string
+	// BaseURL is the public address of the site, and Brand named in mails.
+	BaseURL string
+	Brand   brand.Source
 	// Parts are the keys of the components that this installation has beside hosting, in order.
 	Parts []string
 }

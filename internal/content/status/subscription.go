@@ -178,7 +178,7 @@ func (s *Service) ask(ctx context.Context, a askArgs) error {
 	if err != nil {
 		return err
 	}
-	words := map[string]any{"Company": s.Company, "Link": link}
+	words := map[string]any{"Company": s.Brand().Name, "Link": link}
 	text := func(of string) string { return i18n.T(x.language, "status.letter."+kind+of, words) }
 	return s.send(ctx, mailer.Message{
 		ID: "status-ask-" + strconv.FormatInt(x.id, 10) + "-" + strconv.FormatInt(a.Attempt, 10), To: x.email,
@@ -201,7 +201,7 @@ func (s *Service) mail(ctx context.Context, noticeID, subscriberID int64) error 
 		return err
 	}
 	kind, words := n.words(x.language)
-	words["Company"], words["Page"] = s.Company, s.BaseURL+"/status?lang="+x.language
+	words["Company"], words["Page"] = s.Brand().Name, s.BaseURL+"/status?lang="+x.language
 	text := func(of string) string { return i18n.T(x.language, "status.letter."+kind+of, words) }
 	parts := []string{text(".text"), i18n.T(x.language, "status.letter.end", map[string]any{"Link": link})}
 	return s.send(ctx, mailer.Message{

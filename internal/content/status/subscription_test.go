@@ -11,6 +11,7 @@ import (
 
 	"github.com/riverqueue/river"
 
+	"stead.dev/stead/internal/platform/brand"
 	"stead.dev/stead/internal/platform/clock"
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/fault"
@@ -51,7 +52,7 @@ func newSubscribed(t *testing.T, d *db.DB, clk clock.Clock) *subscribed {
 	w := &subscribed{world: newWorld(d, clk), t: t}
 	c := w.Config
 	c.Queue, c.Mailer, c.Box, c.Limiter, c.Limits = w, w, box, throttle.New(d, clk), DefaultLimits()
-	c.BaseURL, c.Company = "https://shop.example", "Shop"
+	c.BaseURL, c.Brand = "https://shop.example", brand.Fixed(brand.Brand{Name: "Shop"})
 	w.Service = New(c)
 	return w
 }

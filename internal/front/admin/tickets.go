@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 
+	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/support/tickets"
 )
 
@@ -15,6 +16,11 @@ type Inbox interface {
 // RecordTicket implements tickets.Recorder.
 func (a *Admin) RecordTicket(ctx context.Context, action string, id int64) context.Context {
 	return a.change(ctx, action, "", rowOf("ticket", "tickets", "account_id, status, assignee_id, updated_at", "id", id))
+}
+
+// RecordCompany implements company.Recorder.
+func (a *Admin) RecordCompany(ctx context.Context, action, reason, key string, state func(ctx context.Context, q db.Querier) (any, error)) context.Context {
+	return a.change(ctx, action, reason, subject{kind: "company", key: key, state: state})
 }
 
 // RecordAnswer implements tickets.Recorder.

@@ -63,9 +63,8 @@ const manifestSchema = "https://static.modelcontextprotocol.io/schemas/2025-12-1
 
 // Manifest is the operation that serves the manifest; baseURL is the address of the server.
 func (e *Endpoint) Manifest(baseURL string) api.Route {
-	title := []rune(e.cfg.Title)
-	m := &Manifest{
-		Schema: manifestSchema, Name: reverseHost(baseURL) + "/stead", Title: string(title[:min(len(title), mostTitle)]),
+	m := Manifest{
+		Schema: manifestSchema, Name: reverseHost(baseURL) + "/stead",
 		Description: "Read a hosting account: sites, domains, mail, files, logs, backups, monitors, security, wallet.",
 		Version:     e.cfg.Version, WebsiteURL: baseURL, Remotes: []Remote{{Type: "streamable-http", URL: baseURL + customerPath, Headers: []Input{{
 			Name: "Authorization", Description: "The word Bearer and an access token of an application of yours", Required: true, Secret: true,
@@ -82,7 +81,12 @@ func (e *Endpoint) Manifest(baseURL string) api.Route {
 		Description: "The manifest that directories of MCP servers read: the address of the server, how to authorize, and the tools " +
 			"that it offers. No token is needed.",
 		Summary: "The MCP server described for directories",
-		Handle:  func(context.Context, auth.Principal, *struct{}) (*Manifest, error) { return m, nil },
+		Handle: func(context.Context, auth.Principal, *struct{}) (*Manifest, error) {
+			present := m
+			title := []rune(e.cfg.Brand().Name)
+			present.Title = string(title[:min(len(title), mostTitle)])
+			return &present, nil
+		},
 	}
 }
 

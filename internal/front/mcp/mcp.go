@@ -18,14 +18,15 @@ import (
 
 	"stead.dev/stead/internal/platform/api"
 	"stead.dev/stead/internal/platform/auth"
+	"stead.dev/stead/internal/platform/brand"
 	"stead.dev/stead/internal/platform/fault"
 )
 
 // Config configures an endpoint.
 type Config struct {
-	Edge    *api.Edge // on which the tools are mounted
-	Version string    // of the program
-	Title   string    // of the company
+	Edge    *api.Edge    // on which the tools are mounted
+	Version string       // of the program
+	Brand   brand.Source // of the company
 	// Instructions explain to a model what the tools are for.
 	Instructions string
 	Tools        []Tool
@@ -138,10 +139,12 @@ func (e *Endpoint) server(p auth.Principal) *sdk.Server {
 			names.WriteString(t.described.Name + " ")
 		}
 	}
+	title := e.cfg.Brand().Name
+	names.WriteString(title)
 	if s, ok := e.servers.Load(names.String()); ok {
 		return s.(*sdk.Server) //nolint:forcetypeassert // nothing else is stored
 	}
-	s := sdk.NewServer(&sdk.Implementation{Name: "stead", Title: e.cfg.Title, Version: e.cfg.Version}, &sdk.ServerOptions{
+	s := sdk.NewServer(&sdk.Implementation{Name: "stead", Title: title, Version: e.cfg.Version}, &sdk.ServerOptions{
 		Instructions: e.cfg.Instructions,
 		Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}},
 		PageSize:     1 + len(e.tools),

@@ -12,6 +12,7 @@ import (
 	"stead.dev/stead/internal/platform/api"
 	"stead.dev/stead/internal/platform/api/apitest"
 	"stead.dev/stead/internal/platform/auth"
+	"stead.dev/stead/internal/platform/brand"
 	"stead.dev/stead/internal/platform/clock"
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/testkit"
@@ -38,7 +39,7 @@ func newTool(t *testing.T, handle func(context.Context, auth.Principal, *struct{
 	if err != nil {
 		t.Fatal(err)
 	}
-	e, err := mcp.New(mcp.Config{Edge: edge, Version: "1", Title: "Test", Tools: []mcp.Tool{{Name: "test", Title: "A test", Operation: "test.get"}}})
+	e, err := mcp.New(mcp.Config{Edge: edge, Version: "1", Brand: brand.Fixed(brand.Brand{Name: "Test"}), Tools: []mcp.Tool{{Name: "test", Title: "A test", Operation: "test.get"}}})
 	if err != nil {
 		t.Fatal(err)
 	}

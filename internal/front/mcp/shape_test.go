@@ -13,6 +13,7 @@ import (
 	"stead.dev/stead/internal/platform/api"
 	"stead.dev/stead/internal/platform/api/apitest"
 	"stead.dev/stead/internal/platform/auth"
+	"stead.dev/stead/internal/platform/brand"
 	"stead.dev/stead/internal/platform/clock"
 	"stead.dev/stead/internal/platform/page"
 	"stead.dev/stead/internal/platform/testkit"
@@ -75,7 +76,7 @@ func newShop(t *testing.T, rows, long int) *mcp.Endpoint {
 		t.Fatal(err)
 	}
 	e, err := mcp.New(mcp.Config{
-		Edge: edge, Version: "1", Title: "Test",
+		Edge: edge, Version: "1", Brand: brand.Fixed(brand.Brand{Name: "Test"}),
 		Tools: []mcp.Tool{
 			{Name: "rows", Title: "Rows", Operation: "rows.list"},
 			{

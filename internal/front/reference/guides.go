@@ -12,7 +12,6 @@ import (
 	"path"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/yuin/goldmark"
 	"github.com/yuin/goldmark/ast"
@@ -22,6 +21,7 @@ import (
 	"github.com/yuin/goldmark/text"
 
 	"stead.dev/stead/docs"
+	"stead.dev/stead/internal/platform/brand"
 )
 
 // GuidesPath is where the guides are.
@@ -307,7 +307,8 @@ func (p passage) match(words []string, title string) (h hit, ok bool) {
 
 // GuidesConfig is what the guides are served with.
 type GuidesConfig struct {
-	Company, Version string
+	Brand   brand.Source
+	Version string
 	// Missing answers for addresses that are no guides.
 	Missing http.Handler
 }
@@ -315,15 +316,16 @@ type GuidesConfig struct {
 type guidesView struct {
 	shelf
 
-	Company, Version, Style, Query string
-	Guide                          *guide
-	Hits                           []hit
+	Brand                 brand.Brand
+	Version, Style, Query string
+	Guide                 *guide
+	Hits                  []hit
 }
 
 // Guides serves the guides of this version at GuidesPath: a list with a search, a page for each, and their pictures. All but what a
 // search finds is made once, at the first request.
 func Guides(cfg GuidesConfig) http.Handler {
-	made := sync.OnceValues(func() (*guidesSite, error) { return makeGuides(cfg) })
+	made := branded(cfg.Brand, func(b brand.Brand) (*guidesSite, error) { return makeGuides(cfg, b) })
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		site, err := made()
 		w.Header().Set("Content-Security-Policy", guidesPolicy)
@@ -351,7 +353,7 @@ type guidesSite struct {
 	files map[string]file // by their paths below GuidesPath; the list has none
 }
 
-func makeGuides(cfg GuidesConfig) (*guidesSite, error) {
+func makeGuides(cfg GuidesConfig, b brand.Brand) (*guidesSite, error) {
 	s, err := readGuides(docs.Files, docs.Groups)
 	if err != nil {
 		return nil, err
@@ -360,13 +362,13 @@ func makeGuides(cfg GuidesConfig) (*guidesSite, error) {
 	if err != nil {
 		return nil, err
 	}
-	site := &guidesSite{view: guidesView{shelf: s, Company: cfg.Company, Version: cfg.Version, Style: style}, files: map[string]file{}}
+	site := &guidesSite{view: guidesView{shelf: s, Brand: b, Version: cfg.Version, Style: style}, files: map[string]file{}}
 	page := func(name string, v guidesView) error {
-		var b bytes.Buffer
-		if err := guidePages.Execute(&b, v); err != nil {
+		var text bytes.Buffer
+		if err := guidePages.Execute(&text, v); err != nil {
 			return fmt.Errorf("reference: guide %q: %w", name, err)
 		}
-		site.files[name] = newFile(htmlType, b.Bytes(), false)
+		site.files[name] = newFile(htmlType, text.Bytes(), false)
 		return nil
 	}
 	if err := page("", site.view); err != nil {

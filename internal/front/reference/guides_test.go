@@ -14,11 +14,12 @@ import (
 	"testing/fstest"
 
 	"stead.dev/stead/docs"
+	"stead.dev/stead/internal/platform/brand"
 )
 
 func guides(t *testing.T) func(path string) (int, string, http.Header) {
 	t.Helper()
-	h := Guides(GuidesConfig{Company: "Stead & Sons", Version: "1.2.3", Missing: http.NotFoundHandler()})
+	h := Guides(GuidesConfig{Brand: brand.Fixed(brand.Brand{Name: "Stead & Sons"}), Version: "1.2.3", Missing: http.NotFoundHandler()})
 	return func(path string) (int, string, http.Header) {
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 
+	"stead.dev/stead/internal/platform/brand"
 	"stead.dev/stead/internal/platform/contentcoding"
 )
 
@@ -18,7 +19,7 @@ import (
 const Path = "/docs/"
 
 // policy allows what the pages have and nothing else: no inline script, no other server.
-const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
 //go:embed page.html
 var pageText string
@@ -52,10 +53,11 @@ func parts(text string) []part {
 
 // view is what a page is made of.
 type view struct {
-	Company, Client, Style, Script string
-	Intro                          []string
-	Sections                       []section
-	Section                        *section
+	Brand                 brand.Brand
+	Client, Style, Script string
+	Intro                 []string
+	Sections              []section
+	Section               *section
 }
 
 // file is an answer with its type.
@@ -77,7 +79,7 @@ func digest(content []byte) string {
 
 // Config is what the pages are made of.
 type Config struct {
-	Company string
+	Brand brand.Source
 	// Client is the id of the application as which the pages get tokens. Its redirect address is Path.
 	Client string
 	// Document is the OpenAPI document; it is read at the first request.
@@ -88,12 +90,12 @@ type Config struct {
 
 // Handler serves the pages.
 func Handler(cfg Config) http.Handler {
-	made := sync.OnceValues(func() (map[string]file, error) {
+	made := branded(cfg.Brand, func(b brand.Brand) (map[string]file, error) {
 		content, err := cfg.Document()
 		if err != nil {
 			return nil, err
 		}
-		return write(cfg.Company, cfg.Client, content)
+		return write(b, cfg.Client, content)
 	})
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		files, err := made()
@@ -110,6 +112,26 @@ func Handler(cfg Config) http.Handler {
 		}
 		f.serve(w, r)
 	})
+}
+
+// branded keeps what is made for the present brand, and makes it anew when that has changed.
+func branded[T any](source brand.Source, build func(brand.Brand) (T, error)) func() (T, error) {
+	var (
+		mu   sync.Mutex
+		done bool
+		of   brand.Brand
+		kept T
+		fail error
+	)
+	return func() (T, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		if b := source(); !done || b != of {
+			kept, fail = build(b)
+			done, of = true, b
+		}
+		return kept, fail
+	}
 }
 
 const htmlType = "text/html; charset=utf-8"
@@ -138,13 +160,13 @@ func asset(name string) (address string, content []byte, err error) {
 }
 
 // write makes all files by their paths.
-func write(company, client string, content []byte) (map[string]file, error) {
+func write(b brand.Brand, client string, content []byte) (map[string]file, error) {
 	d, sections, err := read(content)
 	if err != nil {
 		return nil, err
 	}
 	files := map[string]file{}
-	v := view{Company: company, Client: client, Sections: sections, Intro: strings.Split(d.Info.Description, "\n\n")}
+	v := view{Brand: b, Client: client, Sections: sections, Intro: strings.Split(d.Info.Description, "\n\n")}
 	for name, at := range map[string]struct {
 		kind string
 		path *string
@@ -158,11 +180,11 @@ func write(company, client string, content []byte) (map[string]file, error) {
 	}
 	page := func(path string, section *section) error {
 		v.Section = section
-		var b bytes.Buffer
-		if err := pages.Execute(&b, v); err != nil {
+		var text bytes.Buffer
+		if err := pages.Execute(&text, v); err != nil {
 			return fmt.Errorf("reference: %w", err)
 		}
-		files[path] = newFile(htmlType, b.Bytes(), false)
+		files[path] = newFile(htmlType, text.Bytes(), false)
 		return nil
 	}
 	if err := page(Path, nil); err != nil {

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"stead.dev/stead/internal/platform/brand"
 )
 
 // published is the document of the repository.
@@ -48,7 +50,7 @@ func TestSamplesAreCode(t *testing.T) {
 
 func TestPagesAreWholeWithoutScripts(t *testing.T) {
 	h := Handler(Config{
-		Company: "Stead & Sons", Client: "client", Missing: http.NotFoundHandler(), Document: func() ([]byte, error) { return published(t), nil },
+		Brand: brand.Fixed(brand.Brand{Name: "Stead & Sons"}), Client: "client", Missing: http.NotFoundHandler(), Document: func() ([]byte, error) { return published(t), nil },
 	})
 	get := func(path string) *http.Response {
 		w := httptest.NewRecorder()

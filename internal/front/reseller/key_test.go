@@ -15,6 +15,7 @@ import (
 	"stead.dev/stead/internal/identity/account"
 	"stead.dev/stead/internal/platform/api"
 	"stead.dev/stead/internal/platform/auth"
+	"stead.dev/stead/internal/platform/brand"
 	"stead.dev/stead/internal/platform/clock"
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/fault"
@@ -58,7 +59,7 @@ func each(t *testing.T, f func(t *testing.T, w *world)) {
 		}
 		accounts, err := account.New(account.Config{
 			DB: d, Clock: clk, Box: box, Queue: q, Signals: signal.NewHub(d, clk, quiet), Limiter: throttle.New(d, clk),
-			Modules: everySection{}, BaseURL: "https://stead.test", Company: "Stead", Language: "en", Currency: "USD",
+			Modules: everySection{}, BaseURL: "https://stead.test", Brand: brand.Fixed(brand.Brand{Name: "Stead"}), Language: "en", Currency: "USD",
 		})
 		if err != nil {
 			t.Fatal(err)

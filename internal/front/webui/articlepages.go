@@ -243,7 +243,7 @@ func (ui *UI) blogFeed(w http.ResponseWriter, r *http.Request) {
 		ui.fail(w, r, err)
 		return
 	}
-	f := feed{title: ui.Company + " · " + i18n.T(lang, "pages.blog.title", nil), path: "/blog/feed.atom", page: "/blog"}
+	f := feed{title: ui.Brand().Name + " · " + i18n.T(lang, "pages.blog.title", nil), path: "/blog/feed.atom", page: "/blog"}
 	for _, a := range all {
 		t, in := a.In(lang)
 		rendered, err := articles.HTML(a.Kind, in, t.Body, ui.base())

@@ -13,6 +13,7 @@ import (
 	"stead.dev/stead/internal/content/articles"
 	"stead.dev/stead/internal/identity/account"
 	"stead.dev/stead/internal/platform/api"
+	"stead.dev/stead/internal/platform/brand"
 	"stead.dev/stead/internal/platform/clock"
 	"stead.dev/stead/internal/platform/testkit"
 )
@@ -44,7 +45,7 @@ func TestPagesForEverybody(t *testing.T) {
 	sections := &contentSwitch{}
 	mux := http.NewServeMux()
 	New(Deps{
-		Accounts: &account.Service{}, Clock: clk, Log: log, BaseURL: "https://shop.example", Company: "Shop", Language: "en", Sections: sections, Articles: content,
+		Accounts: &account.Service{}, Clock: clk, Log: log, BaseURL: "https://shop.example", Brand: brand.Fixed(brand.Brand{Name: "Shop"}), Language: "en", Sections: sections, Articles: content,
 		ClientAddr: func(*http.Request) netip.Addr { return netip.MustParseAddr("203.0.113.1") },
 	}).Routes(mux)
 	get := func(path string) (int, http.Header, string) {

@@ -18,6 +18,7 @@ import (
 	"stead.dev/stead/internal/identity/account"
 	"stead.dev/stead/internal/identity/oauth"
 	"stead.dev/stead/internal/platform/api"
+	"stead.dev/stead/internal/platform/brand"
 	"stead.dev/stead/internal/platform/clock"
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/fault"
@@ -80,7 +81,7 @@ func newSite(t *testing.T) *site {
 	s := &site{t: t, off: off{}, mux: http.NewServeMux()}
 	s.accounts, err = account.New(account.Config{
 		DB: d, Clock: clk, Box: box, Queue: queue, Signals: hub, Limiter: throttle.New(d, clk), Mailer: nobody{},
-		Modules: s.off, Limits: account.DefaultLimits(), BaseURL: shopURL, Company: "Shop", Language: "en", Currency: "USD", Log: slog.New(slog.DiscardHandler),
+		Modules: s.off, Limits: account.DefaultLimits(), BaseURL: shopURL, Brand: brand.Fixed(brand.Brand{Name: "Shop"}), Language: "en", Currency: "USD", Log: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -90,7 +91,7 @@ func newSite(t *testing.T) *site {
 	s.oauth = oauth.New(oauth.Config{DB: d, Clock: clk, Hub: hub, Box: box, Accounts: holders{s.accounts}, BaseURL: shopURL, Log: log})
 	s.oauth.Connect(oauth.Needs{Ending: oauth.NothingElse})
 	New(Deps{
-		Accounts: s.accounts, OAuth: s.oauth, Sections: s.off, Clock: clk, Log: log, BaseURL: shopURL, Company: "Shop", Language: "en",
+		Accounts: s.accounts, OAuth: s.oauth, Sections: s.off, Clock: clk, Log: log, BaseURL: shopURL, Brand: brand.Fixed(brand.Brand{Name: "Shop"}), Language: "en",
 		ClientAddr: func(*http.Request) netip.Addr { return netip.MustParseAddr("192.0.2.1") },
 		Throttle: func(http.ResponseWriter, *http.Request) error {
 			if s.busy {

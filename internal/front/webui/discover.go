@@ -137,7 +137,7 @@ func (ui *UI) writeFeed(w http.ResponseWriter, r *http.Request, f feed) {
 	whole := func(path string) string { return ui.base() + withLang(path, lang) }
 	newest := time.Unix(0, 0)
 	out := atomFeed{
-		Lang: lang, Title: f.title, ID: whole(f.path), Author: ui.Company,
+		Lang: lang, Title: f.title, ID: whole(f.path), Author: ui.Brand().Name,
 		Links: []atomLink{{Rel: "self", Type: "application/atom+xml", Href: whole(f.path)}, {Rel: "alternate", Type: "text/html", Href: whole(f.page)}},
 	}
 	for _, e := range f.entries {

@@ -18,6 +18,7 @@ import (
 	"github.com/pquerna/otp/totp"
 
 	"stead.dev/stead/internal/front/webui"
+	"stead.dev/stead/internal/platform/brand"
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/testkit"
 )
@@ -579,7 +580,7 @@ func TestALinkOfAMailIsInNoLog(t *testing.T) {
 	var log bytes.Buffer
 	mux := http.NewServeMux()
 	webui.New(webui.Deps{
-		Accounts: s.accounts, Clock: s.clk, Log: slog.New(slog.NewTextHandler(&log, nil)), BaseURL: s.url, Company: "Stead", Language: "en",
+		Accounts: s.accounts, Clock: s.clk, Log: slog.New(slog.NewTextHandler(&log, nil)), BaseURL: s.url, Brand: brand.Fixed(brand.Brand{Name: "Stead"}), Language: "en",
 		ClientAddr: func(*http.Request) netip.Addr { return netip.MustParseAddr("203.0.113.7") },
 	}).Routes(mux)
 	err := s.db.InTx(t.Context(), func(ctx context.Context, tx *db.Tx) error {

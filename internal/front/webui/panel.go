@@ -73,10 +73,19 @@ type panelBoot struct {
 	Lang     string      `json:"lang"`
 	Company  string      `json:"company"`
 	Color    string      `json:"color"` // of the brand, #rrggbb; empty: the application's own
+	Logo     string      `json:"logo"`  // path of the picture that stands for the name; empty without one
 	Support  string      `json:"support"`
+	Legal    bootLegal   `json:"legal"`
 	Sections []string    `json:"sections"` // those that are switched on
 	Account  *bootUser   `json:"account"`  // nil for a reseller's client
 	Client   *bootClient `json:"client"`   // nil for everybody else
+}
+
+// bootLegal are the addresses of legal pages; each may be empty.
+type bootLegal struct {
+	Terms   string `json:"terms"`
+	Privacy string `json:"privacy"`
+	Imprint string `json:"imprint"`
 }
 
 type bootUser struct {
@@ -109,7 +118,7 @@ var shell = template.Must(template.New("shell").Parse(`<!doctype html>
 <meta property="csp-nonce" nonce="{{.Nonce}}">
 <meta name="stead" content="{{.Boot}}">
 <title>{{.Company}}</title>
-<link rel="icon" href="data:,">
+<link rel="icon" href="{{.Icon}}">
 {{range .Styles}}<link rel="stylesheet" href="{{.}}">
 {{end}}{{range .Preload}}<link rel="modulepreload" href="{{.}}">
 {{end}}<script type="module" src="{{.Script}}"></script>
@@ -127,8 +136,10 @@ func (ui *UI) showPanel(w http.ResponseWriter, r *http.Request) {
 	if in.ActingID != 0 {
 		until = in.ExpiresAt.UTC().Format(time.RFC3339)
 	}
-	ui.drawPanel(w, r, panelBoot{
-		Base: panelPath, Company: ui.Company, Color: ui.Color, Support: ui.Support,
+	b := ui.Brand()
+	ui.drawPanel(w, r, b.Icon, panelBoot{
+		Base: panelPath, Company: b.Name, Color: b.Color, Logo: b.Logo, Support: b.Support,
+		Legal: bootLegal{Terms: b.Terms, Privacy: b.Privacy, Imprint: b.Imprint},
 		Account: &bootUser{
 			ID: a.ID, Name: a.Name, Email: a.Email, Verified: a.EmailVerified, Currency: a.Currency, Reseller: ui.resells(r), Role: string(a.Role),
 			Acting: in.ActingID != 0, Until: until,
@@ -146,14 +157,17 @@ func (ui *UI) showClientPanel(w http.ResponseWriter, r *http.Request) {
 	case err != nil:
 		ui.fail(w, r, err)
 	default:
-		ui.drawPanel(w, r, panelBoot{
+		ui.drawPanel(w, r, noIcon, panelBoot{
 			Base: clientPath, Company: cmp.Or(v.Company, v.Name), Color: v.Color, Support: v.Support,
 			Client: &bootClient{Service: v.ServiceID, Name: v.Name, Domain: v.Domain, Until: v.Until.UTC().Format(time.RFC3339)},
 		})
 	}
 }
 
-func (ui *UI) drawPanel(w http.ResponseWriter, r *http.Request, b panelBoot) {
+// noIcon keeps browsers from asking for /favicon.ico, which is ours.
+const noIcon = template.URL("data:,")
+
+func (ui *UI) drawPanel(w http.ResponseWriter, r *http.Request, icon any, b panelBoot) {
 	b.Lang = i18n.Lang(r.Context())
 	b.Sections = []string{}
 	for _, s := range api.Sections() {
@@ -173,7 +187,7 @@ func (ui *UI) drawPanel(w http.ResponseWriter, r *http.Request, b panelBoot) {
 	nonce := rand.Text()
 	var page bytes.Buffer
 	err = shell.Execute(&page, map[string]any{
-		"Lang": b.Lang, "Company": b.Company, "Boot": string(boot), "Nonce": nonce,
+		"Lang": b.Lang, "Company": b.Company, "Icon": icon, "Boot": string(boot), "Nonce": nonce,
 		"Styles": first.styles, "Preload": first.preload, "Script": first.script,
 		"NoScript": i18n.T(b.Lang, "webui.panel.noscript", nil),
 	})

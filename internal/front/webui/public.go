@@ -176,7 +176,7 @@ func (ui *UI) breadcrumbs(lang string, crumbs ...crumb) map[string]any {
 
 // organization describes the company for JSON-LD.
 func (ui *UI) organization() map[string]any {
-	return map[string]any{"@type": "Organization", "name": ui.Company, "url": ui.base() + "/"}
+	return map[string]any{"@type": "Organization", "name": ui.Brand().Name, "url": ui.base() + "/"}
 }
 
 // Day formats a day as people of the language write it.

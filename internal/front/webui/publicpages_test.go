@@ -21,6 +21,7 @@ import (
 	"stead.dev/stead/internal/content/status"
 	"stead.dev/stead/internal/content/templates"
 	"stead.dev/stead/internal/identity/account"
+	"stead.dev/stead/internal/platform/brand"
 	"stead.dev/stead/internal/platform/clock"
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/i18n"
@@ -74,11 +75,11 @@ func newPublicSite(t *testing.T) *publicSite {
 	}
 	s.status = status.New(status.Config{
 		DB: s.db, Clock: clk, Events: &outboxtest.Recorder{}, Log: log, Machines: outsiders{}, Audience: outsiders{}, Parts: []string{status.API, status.DNS},
-		Queue: s, Mailer: s, Box: box, Limiter: throttle.New(s.db, clk), Limits: status.DefaultLimits(), BaseURL: "https://shop.example", Company: "Shop",
+		Queue: s, Mailer: s, Box: box, Limiter: throttle.New(s.db, clk), Limits: status.DefaultLimits(), BaseURL: "https://shop.example", Brand: brand.Fixed(brand.Brand{Name: "Shop"}),
 	})
 	s.reviews = reviews.New(reviews.Config{DB: s.db, Customers: outsiders{}})
 	New(Deps{
-		Accounts: &account.Service{}, Clock: clk, Log: log, BaseURL: "https://shop.example", Company: "Shop", Language: "en", Sections: s.sections,
+		Accounts: &account.Service{}, Clock: clk, Log: log, BaseURL: "https://shop.example", Brand: brand.Fixed(brand.Brand{Name: "Shop"}), Language: "en", Sections: s.sections,
 		ClientAddr: func(*http.Request) netip.Addr { return netip.MustParseAddr("203.0.113.1") },
 		Status:     s.status, Templates: templates.All(), Reviews: s.reviews,
 	}).Routes(s.mux)

@@ -15,6 +15,7 @@ import (
 
 	"stead.dev/stead/internal/identity/account"
 	"stead.dev/stead/internal/platform/api"
+	"stead.dev/stead/internal/platform/brand"
 	"stead.dev/stead/internal/platform/fault"
 	"stead.dev/stead/internal/platform/i18n"
 )
@@ -48,8 +49,9 @@ type view struct {
 	Page    string
 	Lang    string
 	Session *account.Session
+	// Company is the name of Brand.
 	Company string
-	Support string
+	Brand   brand.Brand
 	// Flash is the id of a text about the last form's result.
 	Flash string
 	// Path is this page's address, for the language switch.
@@ -128,8 +130,9 @@ func (ui *UI) renderWith(w http.ResponseWriter, r *http.Request, status int, nam
 		ui.internal(w, r, fmt.Errorf("no page %q", name))
 		return
 	}
+	b := ui.Brand()
 	v := view{
-		Page: name, Lang: i18n.Lang(r.Context()), Session: ui.session(r), Company: ui.Company, Support: ui.Support,
+		Page: name, Lang: i18n.Lang(r.Context()), Session: ui.session(r), Company: b.Name, Brand: b,
 		Flash: ui.takeFlash(w, r), Path: backTo(r), Asset: assetNames, Passkeys: ui.passkeys(r),
 		HasServices: ui.Services != nil, HasPanel: ui.API != nil, Client: strings.HasPrefix(r.URL.Path+"/", "/client/"), Resells: ui.resells(r), Meta: m, Data: data,
 	}

@@ -210,7 +210,7 @@ func componentNames(keys []string, names map[string]string) string {
 func (ui *UI) statusFeed(w http.ResponseWriter, r *http.Request) {
 	lang := i18n.Lang(r.Context())
 	p := ui.Status.Now(r.Context())
-	f := feed{title: ui.Company + " · " + i18n.T(lang, "pages.status.title", nil), path: "/status/feed.atom", page: "/status"}
+	f := feed{title: ui.Brand().Name + " · " + i18n.T(lang, "pages.status.title", nil), path: "/status/feed.atom", page: "/status"}
 	for _, n := range p.Incidents {
 		e := feedEntry{title: n.Title.In(lang), path: "/status#incident-" + strconv.FormatInt(n.ID, 10), published: n.StartedAt, updated: n.StartedAt}
 		if len(n.Updates) > 0 { // the newest is the first

@@ -26,6 +26,7 @@ import (
 	"stead.dev/stead/internal/hosting/credentials"
 	"stead.dev/stead/internal/identity/account"
 	"stead.dev/stead/internal/identity/oauth"
+	"stead.dev/stead/internal/platform/brand"
 	"stead.dev/stead/internal/platform/clock"
 	"stead.dev/stead/internal/platform/fault"
 	"stead.dev/stead/internal/platform/money"
@@ -43,10 +44,8 @@ type Deps struct {
 	ClientAddr func(r *http.Request) netip.Addr
 	// BaseURL is the public address of the site; with https, cookies are bound to it.
 	BaseURL string
-	// Company and Support are shown on pages; Support may be empty.
-	Company, Support string
-	// Color is that of the brand in the panel, #rrggbb; empty for the panel's own.
-	Color string
+	// Brand is how the company shows itself on pages.
+	Brand brand.Source
 	// Language of visitors without a preference, and Currency of prices for those without one.
 	Language string
 	Currency money.Currency

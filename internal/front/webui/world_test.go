@@ -24,6 +24,7 @@ import (
 	"stead.dev/stead/internal/hosting/credentials"
 	"stead.dev/stead/internal/identity/account"
 	"stead.dev/stead/internal/platform/api"
+	"stead.dev/stead/internal/platform/brand"
 	"stead.dev/stead/internal/platform/clock"
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/fault"
@@ -183,7 +184,7 @@ func newSite(t *testing.T) *site {
 	}})
 	shown := status.New(status.Config{
 		DB: d, Clock: clk, Events: &outboxtest.Recorder{}, Log: log, Machines: oneMachine{}, Audience: oneMachine{}, Parts: []string{status.API},
-		Queue: jobs.Discard{}, Mailer: s.post, Box: box, Limiter: throttle.New(d, clk), BaseURL: s.url, Company: "Stead & Sons",
+		Queue: jobs.Discard{}, Mailer: s.post, Box: box, Limiter: throttle.New(d, clk), BaseURL: s.url, Brand: brand.Fixed(brand.Brand{Name: "Stead & Sons"}),
 	})
 	webui.New(webui.Deps{
 		Status: shown, Templates: templates.All(), Reviews: reviews.New(reviews.Config{DB: d}),
@@ -196,7 +197,7 @@ func newSite(t *testing.T) *site {
 		}, Credentials: s.credentials, Terminals: s.terminals,
 		Clients: s.clients,
 		Keys:    s.keys, Sections: everySection{},
-		Accounts: s.accounts, Clock: clk, Log: log, BaseURL: s.url, Company: "Stead & Sons", Support: "help@stead.test", Language: "en",
+		Accounts: s.accounts, Clock: clk, Log: log, BaseURL: s.url, Brand: brand.Fixed(brand.Brand{Name: "Stead & Sons", Support: "help@stead.test"}), Language: "en",
 		ClientAddr: func(*http.Request) netip.Addr { return netip.MustParseAddr("203.0.113.7") },
 		Domains:    names{},
 		Demo:       &webui.Demo{Email: "demo@example.com", Password: "demo password"},
@@ -222,7 +223,7 @@ func newAccounts(t *testing.T, d *db.DB, s *site, queue jobs.Enqueuer, log *slog
 	}
 	accounts, err := account.New(account.Config{
 		DB: d, Clock: s.clk, Box: box, Queue: queue, Signals: signal.NewHub(d, s.clk, log), Limiter: throttle.New(d, s.clk),
-		Mailer: s.post, Modules: everySection{}, Limits: account.DefaultLimits(), BaseURL: s.url, Company: "Stead & Sons",
+		Mailer: s.post, Modules: everySection{}, Limits: account.DefaultLimits(), BaseURL: s.url, Brand: brand.Fixed(brand.Brand{Name: "Stead & Sons"}),
 		Language: "en", Currency: "USD", Log: log,
 	})
 	if err != nil {

@@ -149,7 +149,7 @@ func (s *Service) checkPassword(field, password, email, name string) error {
 	for _, r := range lower {
 		distinct[r] = true
 	}
-	if len(distinct) < 4 || isCommon(lower) || namesSomebody(lower, email, name, s.Company) {
+	if len(distinct) < 4 || isCommon(lower) || namesSomebody(lower, email, name, s.Brand().Name) {
 		return fault.Invalid(field, "account_password_guessable")
 	}
 	return nil

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"stead.dev/stead/internal/platform/brand"
 	"stead.dev/stead/internal/platform/fault"
 )
 
@@ -77,7 +78,7 @@ func TestGuessablePasswordsAreRefused(t *testing.T) {
 		"anna maria":              false,
 		strings.Repeat("ab1", 90): false,
 	} {
-		if err := (&Service{Config: Config{Company: "Stead Hosting"}}).checkPassword("password", password, "anna@example.com", "Anna Maria"); (err == nil) != good {
+		if err := (&Service{Config: Config{Brand: brand.Fixed(brand.Brand{Name: "Stead Hosting"})}}).checkPassword("password", password, "anna@example.com", "Anna Maria"); (err == nil) != good {
 			t.Errorf("%q: %v", password, err)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"stead.dev/stead/internal/platform/brand"
 	"stead.dev/stead/internal/platform/page"
 )
 
@@ -161,7 +162,7 @@ func TestCommonPasswordsAreRefused(t *testing.T) {
 	if n := len(common()); n != 100_000 || !slices.IsSorted(common()) {
 		t.Fatalf("%d passwords, or not sorted", n)
 	}
-	s := &Service{Config: Config{Company: "Stead Hosting"}}
+	s := &Service{Config: Config{Brand: brand.Fixed(brand.Brand{Name: "Stead Hosting"})}}
 	for password, good := range map[string]bool{
 		"qwertyuiop": false, "Basketball2024": false, "!!understanding": false, "пароль12345": false,
 		"my anna.k password": false, "12anna.k@example.com": false, "stead hosting 7q": false, "xsteadhostingx": false,

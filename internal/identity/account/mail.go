@@ -11,7 +11,7 @@ import (
 // and what to do if that was somebody else.
 func (s *Service) compose(id, to string, p Profile, a mailArgs, token string) mailer.Message {
 	text := func(key string, data map[string]any) string { return i18n.T(p.Locale, "account.mail."+key, data) }
-	data := map[string]any{"Company": s.Company, "Name": p.Name, "Email": p.Email, "Link": s.link(a.Mail, token)}
+	data := map[string]any{"Company": s.Brand().Name, "Name": p.Name, "Email": p.Email, "Link": s.link(a.Mail, token)}
 	greeting := "greeting"
 	if !p.EmailVerified || to != p.Email {
 		// Anybody may have entered this address: what they call themselves, and their browser, is no message to its owner.
@@ -25,8 +25,8 @@ func (s *Service) compose(id, to string, p Profile, a mailArgs, token string) ma
 		parts = append(parts, text("not_you", map[string]any{"Link": s.BaseURL + "/recover"}))
 	}
 	parts = append(parts, text("signature", data))
-	if s.Support != "" {
-		parts = append(parts, text("support", map[string]any{"Support": s.Support}))
+	if s.Brand().Support != "" {
+		parts = append(parts, text("support", map[string]any{"Support": s.Brand().Support}))
 	}
 	return mailer.Message{
 		ID: id, To: to, Subject: text(string(a.Mail)+".subject", data), Text: strings.Join(parts, "\n\n") + "\n",

@@ -128,6 +128,7 @@ func (s *Service) BeginPasskey(ctx context.Context, session Session) (c Challeng
 	if err != nil {
 		return c, fmt.Errorf("begin a passkey: %w", err)
 	}
+	options.Response.RelyingParty.Name = s.Brand().Name // may have changed since the start
 	return s.challenge(ctx, kindPasskeyRegistration, h.id, options, data)
 }
 

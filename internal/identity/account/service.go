@@ -13,6 +13,7 @@ import (
 	"github.com/go-webauthn/webauthn/webauthn"
 
 	"stead.dev/stead/internal/platform/auth"
+	"stead.dev/stead/internal/platform/brand"
 	"stead.dev/stead/internal/platform/clock"
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/fault"
@@ -98,8 +99,8 @@ type Config struct {
 	// BaseURL is the address of the pages; links in mails begin with it, and
 	// passkeys are bound to its host.
 	BaseURL string
-	// Company and Support appear in mails; Support may be empty.
-	Company, Support string
+	// Brand is named in mails, authenticator apps and passkeys.
+	Brand brand.Source
 	// Language and Currency of new accounts that name none.
 	Language, Currency string
 	// Log has a line for each failed sign-in, for programs that shut addresses out.
@@ -149,7 +150,7 @@ func New(c Config) (*Service, error) {
 	if err != nil || base.Hostname() == "" {
 		return nil, fmt.Errorf("account: the base URL %q has no host", c.BaseURL)
 	}
-	web, err := newWebAuthn(c.Company, base)
+	web, err := newWebAuthn(c.Brand().Name, base)
 	if err != nil {
 		return nil, fmt.Errorf("account: passkeys: %w", err)
 	}

@@ -42,7 +42,7 @@ func (s *Service) EnrolTOTP(ctx context.Context, session Session) (e Enrolment, 
 	if err := s.requireRecent(session); err != nil {
 		return e, err
 	}
-	key, err := totp.Generate(totp.GenerateOpts{Issuer: s.Company, AccountName: session.Account.Email})
+	key, err := totp.Generate(totp.GenerateOpts{Issuer: s.Brand().Name, AccountName: session.Account.Email})
 	if err != nil {
 		return e, fmt.Errorf("make a seed: %w", err)
 	}
@@ -74,7 +74,7 @@ func (s *Service) EnrolTOTP(ctx context.Context, session Session) (e Enrolment, 
 	if err != nil {
 		return e, fmt.Errorf("read a seed: %w", err)
 	}
-	key, err = totp.Generate(totp.GenerateOpts{Issuer: s.Company, AccountName: session.Account.Email, Secret: raw})
+	key, err = totp.Generate(totp.GenerateOpts{Issuer: s.Brand().Name, AccountName: session.Account.Email, Secret: raw})
 	if err != nil {
 		return e, fmt.Errorf("describe a seed: %w", err)
 	}

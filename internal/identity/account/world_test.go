@@ -15,6 +15,7 @@ import (
 	"github.com/riverqueue/river"
 
 	"stead.dev/stead/internal/platform/api"
+	"stead.dev/stead/internal/platform/brand"
 	"stead.dev/stead/internal/platform/clock"
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/secret"
@@ -99,7 +100,7 @@ func newWorld(t *testing.T, d *db.DB, clk *clock.Fake) *world {
 	hub.Subscribe(Topic, func(payload string) { *w.told = append(*w.told, payload) })
 	w.Service, err = New(Config{
 		DB: d, Clock: clk, Box: box, Queue: w.queue, Signals: hub, Limiter: throttle.New(d, clk), Mailer: w.post,
-		Modules: everySection{}, Limits: DefaultLimits(), BaseURL: "https://stead.test", Company: "Stead",
+		Modules: everySection{}, Limits: DefaultLimits(), BaseURL: "https://stead.test", Brand: brand.Fixed(brand.Brand{Name: "Stead"}),
 		Language: "en", Currency: "USD", Log: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {

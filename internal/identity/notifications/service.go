@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"stead.dev/stead/internal/platform/brand"
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/fault"
 	"stead.dev/stead/internal/platform/i18n"
@@ -34,14 +35,13 @@ type Pushes interface {
 	Announce(ctx context.Context, tx *db.Tx, accountID, notificationID int64) error
 }
 
-// Config configures the section; all but Support is required.
+// Config configures the section; all is required.
 type Config struct {
 	DB         *db.DB
 	Queue      jobs.Enqueuer
 	Recipients Recipients
 	Mailer     mailer.Mailer
-	Company    string
-	Support    string // address that answers customers' mail
+	Brand      brand.Source
 	BaseURL    string // of the installation
 }
 
@@ -116,9 +116,9 @@ func (s *Service) mail(ctx context.Context, id int64) error {
 	if link := n.link(); link != "" {
 		parts = append(parts, text("link", map[string]any{"Link": s.BaseURL + link}))
 	}
-	parts = append(parts, text("signature", map[string]any{"Company": s.Company}))
-	if s.Support != "" {
-		parts = append(parts, text("support", map[string]any{"Support": s.Support}))
+	parts = append(parts, text("signature", map[string]any{"Company": s.Brand().Name}))
+	if s.Brand().Support != "" {
+		parts = append(parts, text("support", map[string]any{"Support": s.Brand().Support}))
 	}
 	err = s.Mailer.Send(ctx, mailer.Message{
 		ID: "notification-" + strconv.FormatInt(id, 10), To: to.Email, Subject: oneLine(n.title(to.Locale)), Text: strings.Join(parts, "\n\n") + "\n",

@@ -19,6 +19,7 @@ import (
 	"testing"
 	"time"
 
+	"stead.dev/stead/internal/platform/brand"
 	"stead.dev/stead/internal/platform/clock"
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/jobs"
@@ -99,7 +100,7 @@ func benched(b *testing.B, f func(b *testing.B, s *Service, base string)) {
 			s := New(Config{
 				DB: d, Clock: clock.System(0), Events: &outboxtest.Recorder{}, Box: box, Signals: signal.NewHub(d, clock.System(0), log), Log: log,
 				Prober:  probe.New(probe.Config{Clock: clock.System(0), AllowLoopback: true}),
-				BaseURL: "http://stead.test", Queue: jobs.Discard{}, Limiter: always{}, Company: "Stead", AllowLoopback: true,
+				BaseURL: "http://stead.test", Queue: jobs.Discard{}, Limiter: always{}, Brand: brand.Fixed(brand.Brand{Name: "Stead"}), AllowLoopback: true,
 			})
 			s.Connect(Needs{Services: unlimited{}, Owners: unlimited{}, Devices: phones{}})
 			f(b, s, targets(b))

@@ -122,7 +122,7 @@ func (s *Service) sendCode(ctx context.Context, c channel, code string) error {
 	}
 	key, err := s.send(ctx, c, message{
 		id: "code_" + secret.Token("", 12), typ: "channel.code", at: s.Clock.Now(), code: code,
-		text: i18n.T(locale, "monitor.alert.code", map[string]any{"Code": code, "Company": s.Company}),
+		text: i18n.T(locale, "monitor.alert.code", map[string]any{"Code": code, "Company": s.Brand().Name}),
 	})
 	if err != nil || key == "" {
 		return err
@@ -197,7 +197,7 @@ func (s *Service) testChannel(ctx context.Context, accountID, id int64) (out cha
 			return out, err
 		}
 		key, err := s.send(ctx, out, message{
-			id: "test_" + secret.Token("", 12), typ: "channel.test", at: s.Clock.Now(), text: i18n.T(locale, "monitor.alert.test", map[string]any{"Company": s.Company}),
+			id: "test_" + secret.Token("", 12), typ: "channel.test", at: s.Clock.Now(), text: i18n.T(locale, "monitor.alert.test", map[string]any{"Company": s.Brand().Name}),
 		})
 		if err != nil {
 			return out, err

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"stead.dev/stead/internal/hosting/site"
+	"stead.dev/stead/internal/platform/brand"
 	"stead.dev/stead/internal/platform/clock"
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/fault"
@@ -46,8 +47,8 @@ type Config struct {
 	Queue   jobs.Enqueuer
 	Mailer  mailer.Mailer
 	Limiter throttle.Limiter
-	// Company is the name in what is sent.
-	Company string
+	// Brand is named in what is sent.
+	Brand brand.Source
 	// TelegramURL replaces the address of Telegram; for tests.
 	TelegramURL string
 	// AllowLoopback accepts targets on this machine; for tests.

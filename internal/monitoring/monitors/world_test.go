@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"stead.dev/stead/internal/hosting/site"
+	"stead.dev/stead/internal/platform/brand"
 	"stead.dev/stead/internal/platform/clock"
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/jobs"
@@ -108,7 +109,7 @@ func (in database) replica(t *testing.T, clk clock.Clock, prober Prober) *Servic
 	log := slog.New(slog.DiscardHandler)
 	s := New(Config{
 		DB: d, Clock: clk, Events: &told{}, Box: in.box, Signals: signal.NewHub(d, clk, log), Prober: prober, Log: log,
-		BaseURL: "http://stead.test", Queue: jobs.Discard{}, Limiter: always{}, Company: "Stead", AllowLoopback: true,
+		BaseURL: "http://stead.test", Queue: jobs.Discard{}, Limiter: always{}, Brand: brand.Fixed(brand.Brand{Name: "Stead"}), AllowLoopback: true,
 	})
 	s.Connect(Needs{Services: unlimited{}, Owners: unlimited{}, Devices: phones{}})
 	return s

@@ -77,8 +77,8 @@ type Config struct {
 	ShutdownTimeout     time.Duration `setting:"shutdown_timeout" default:"30s" doc:"time that running requests and jobs are given to finish at a stop"`
 
 	// The company.
-	CompanyName         string `setting:"company_name" default:"Stead" doc:"name on pages and in mails"`
-	CompanyColor        string `setting:"company_color" doc:"colour of buttons and links in the panel, as #rrggbb; without it, a green one"`
+	CompanyName         string `setting:"company_name" default:"Stead" doc:"name on pages and in mails; what staff set in the panel wins"`
+	CompanyColor        string `setting:"company_color" doc:"colour of buttons and links, as #rrggbb; without it, a green one; what staff set in the panel wins"`
 	CompanyLegalName    string `setting:"company_legal_name" doc:"name on invoices; without it, company_name"`
 	CompanyAddress      string `setting:"company_address" doc:"street and house on invoices"`
 	CompanyCity         string `setting:"company_city" doc:"city on invoices"`
@@ -89,7 +89,7 @@ type Config struct {
 	CompanyTimezone     string `setting:"company_timezone" default:"UTC" doc:"time zone of the books: which day and year an invoice is of"`
 	InvoicePrefix       string `setting:"invoice_prefix" doc:"what stands before the numbers of invoices, such as ACME-; another one begins numbers of its own"`
 	TaxRulesFile        string `setting:"tax_rules_file" doc:"YAML file with the taxes by the country of the buyer; without it, nobody is taxed"`
-	SupportEmail        string `setting:"support_email" doc:"address where customers find help"`
+	SupportEmail        string `setting:"support_email" doc:"address where customers find help; what staff set in the panel wins"`
 	DefaultLanguage     string `setting:"default_language" default:"en" doc:"language of those who state none: uz, ru or en"`
 	DefaultCurrency     string `setting:"default_currency" default:"USD" doc:"currency that prices are shown in to those who chose none; billing is in USD"`
 	BankTransferDetails string `setting:"bank_transfer_details" doc:"where to transfer money to, shown for top-ups by bank transfer; without it, that way is not offered"`

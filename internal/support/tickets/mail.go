@@ -60,7 +60,7 @@ func (s *Service) sendMail(ctx context.Context, id int64) error {
 		return err
 	}
 	data := map[string]any{
-		"Company": s.Company, "Subject": t.Subject, "Number": t.ID, "Text": m.Body,
+		"Company": s.Brand().Name, "Subject": t.Subject, "Number": t.ID, "Text": m.Body,
 		"Link": s.BaseURL + "/panel/support/" + strconv.FormatInt(t.ID, 10),
 	}
 	text := i18n.T(t.Language, "tickets.mail.text", data)
@@ -76,7 +76,7 @@ func (s *Service) sendMail(ctx context.Context, id int64) error {
 
 // replyTo is the address at which answers to a ticket arrive; empty where there is no address for questions.
 func (s *Service) replyTo(token string) string {
-	local, domain, ok := strings.Cut(s.Support, "@")
+	local, domain, ok := strings.Cut(s.Brand().Support, "@")
 	if !ok {
 		return ""
 	}

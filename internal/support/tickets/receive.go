@@ -84,7 +84,7 @@ func (s *Service) Receive(ctx context.Context, raw io.Reader) (t Ticket, err err
 
 // addressed finds the ticket whose token is in an address of the mail.
 func (s *Service) addressed(ctx context.Context, h mail.Header) (Ticket, error) {
-	local, domain, _ := strings.Cut(strings.ToLower(s.Support), "@")
+	local, domain, _ := strings.Cut(strings.ToLower(s.Brand().Support), "@")
 	for _, name := range []string{"Delivered-To", "X-Original-To", "To", "Cc"} {
 		all, err := h.AddressList(name)
 		if err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 
+	"stead.dev/stead/internal/platform/brand"
 	"stead.dev/stead/internal/platform/clock"
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/fault"
@@ -44,7 +45,7 @@ type Recorder interface {
 	RecordAnswer(ctx context.Context, action string, key any) context.Context
 }
 
-// Config is what the section works with; the texts may be empty.
+// Config is what the section works with; all is needed.
 type Config struct {
 	DB       *db.DB
 	Clock    clock.Clock
@@ -53,8 +54,9 @@ type Config struct {
 	People   People
 	Services Services
 	Audit    Recorder
-	// Support is the address for questions. Answers by mail arrive at it, with a ticket's token behind a plus sign.
-	Support, Company, BaseURL string
+	// Answers by mail arrive at the support address of Brand, with a ticket's token behind a plus sign.
+	Brand   brand.Source
+	BaseURL string
 }
 
 // Service is the section's use cases.

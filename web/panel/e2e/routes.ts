@@ -72,6 +72,7 @@ export const staffRoutes = [
   "/staff/coupons",
   "/staff/currencies",
   "/staff/sections",
+  "/staff/brand",
   "/staff/staff",
   "/staff/audit",
 ];

@@ -103,3 +103,41 @@ test("who only reads is offered nothing that changes", async ({ page, resident, 
   await expect(page.getByRole("heading", { level: 1, name: "Hosting machines" })).toBeVisible();
   await expect(page.getByRole("button", { name: "Invite a machine" })).toHaveCount(0);
 });
+
+test("the brand is seen before it is live, and then on every page", async ({ page }) => {
+  await page.goto("/panel/staff/brand");
+  const live = page.getByRole("button", { name: "Make it live" });
+  await expect(live).toBeDisabled();
+  await page.getByLabel("Name", { exact: true }).fill("Bulut Hosting");
+  await page.getByLabel("Colour of buttons and links").fill("#1c4ed8");
+  await expect(page.getByRole("img", { name: "Light" })).toBeVisible();
+  await page.getByRole("button", { name: "Choose a picture" }).first().waitFor();
+  await page
+    .locator('input[type="file"]')
+    .first()
+    .setInputFiles({
+      name: "logo.svg",
+      mimeType: "image/svg+xml",
+      buffer: Buffer.from(
+        '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 90 20"><rect width="90" height="20" rx="9" fill="#1c4ed8"/></svg>',
+      ),
+    });
+  await live.click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByLabel("Reason").fill("The new brand");
+  await dialog.getByRole("button", { name: "Make it live" }).click();
+  await expect(page.getByText("The brand is live")).toBeVisible();
+  await page.goto("/");
+  await expect(page).toHaveTitle(/Bulut Hosting/);
+  await expect(page.getByRole("link", { name: "Bulut Hosting" }).getByRole("img")).toBeVisible();
+
+  // The other tests know the company by its name.
+  await page.goto("/panel/staff/brand");
+  await page.getByLabel("Name", { exact: true }).fill("");
+  await page.getByLabel("Colour of buttons and links").fill("");
+  await page.getByRole("button", { name: "Take it away" }).first().click();
+  await live.click();
+  await dialog.getByLabel("Reason").fill("As it was");
+  await dialog.getByRole("button", { name: "Make it live" }).click();
+  await expect(page.getByText("The brand is live")).toBeVisible();
+});

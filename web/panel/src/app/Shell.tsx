@@ -58,7 +58,7 @@ export function Shell() {
               aria-label={t(opened ? "menu.close" : "menu.open")}
             />
             <Text component={Link} to={onStaff ? "/staff/$" : "/"} fw={700} size="lg" c="inherit" td="none" truncate>
-              {boot.company}
+              {boot.logo ? <img src={boot.logo} alt={boot.company} className="logo" /> : boot.company}
             </Text>
           </Group>
           <Group gap="xs" wrap="nowrap">
@@ -107,6 +107,7 @@ export function Shell() {
             {t("support")} <Anchor href={`mailto:${boot.support}`}>{boot.support}</Anchor>
           </Text>
         )}
+        <LegalLinks />
       </AppShell.Navbar>
       <AppShell.Main id="page" component="main">
         <Container size="xl" p={0}>
@@ -124,6 +125,22 @@ export function Shell() {
         </Suspense>
       )}
     </AppShell>
+  );
+}
+
+const legal = ["terms", "privacy", "imprint"] as const;
+
+function LegalLinks() {
+  const given = legal.filter((page) => boot.legal[page]);
+  if (given.length === 0) return null;
+  return (
+    <Group gap="sm" px="sm" pb="sm">
+      {given.map((page) => (
+        <Anchor key={page} size="xs" c="dimmed" href={boot.legal[page]} target="_blank" rel="noreferrer">
+          {t(`legal.${page}`)}
+        </Anchor>
+      ))}
+    </Group>
   );
 }
 

@@ -5,7 +5,11 @@ export interface Boot {
   company: string;
   /** Of the brand, #rrggbb; empty for the application's own. */
   color: string;
+  /** Path of the picture that stands for the name; empty without one. */
+  logo: string;
   support: string;
+  /** Addresses of legal pages; each may be empty. */
+  legal: { terms: string; privacy: string; imprint: string };
   sections: string[];
   account: {
     id: number;

@@ -8,6 +8,7 @@ import {
   IconHistory,
   IconHome,
   IconMessages,
+  IconPalette,
   IconPuzzle,
   IconSearch,
   IconServer,
@@ -59,6 +60,7 @@ export const staffPages: StaffEntry[] = [
   { to: "coupons", label: "nav.coupons", icon: IconTicket, operation: "staff.coupons.list" },
   { to: "currencies", label: "nav.currencies", icon: IconCurrency, operation: "staff.currencies.list" },
   { to: "sections", label: "nav.sections", icon: IconToggleRight, operation: "staff.sections.list" },
+  { to: "brand", label: "nav.brand", icon: IconPalette, operation: "staff.company.get" },
   { to: "staff", label: "nav.staff_list", icon: IconUserShield, operation: "staff.staff.list" },
   { to: "audit", label: "nav.audit", icon: IconHistory, operation: "staff.audit.list" },
 ];

@@ -30,6 +30,7 @@ const pages = {
   reviews: page(async () => (await import("~/features/staffcontent/Reviews")).Reviews),
   sla: page(async () => (await import("~/features/staffcontent/Sla")).Sla),
   incidents: page(async () => (await import("~/features/staffcontent/Incidents")).Incidents),
+  brand: page(async () => (await import("~/features/staffcompany/Brand")).Brand),
   staff: page(async () => (await import("~/features/staffcompany/StaffList")).StaffList),
   audit: page(async () => (await import("~/features/staffcompany/Audit")).Audit),
   "canned-answers": page(async () => (await import("~/features/stafftickets/CannedAnswers")).CannedAnswers),

@@ -1,4 +1,4 @@
-import { infiniteQueryOptions } from "@tanstack/react-query";
+import { infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
 
 import { addressOf, call } from "~/api/client";
 import { staff, type Schemas } from "~/api/staff";
@@ -39,3 +39,20 @@ export const exportOf = ({ account_id, action }: AuditFilter, format: "csv" | "n
     ...(account_id ? { account_id: String(account_id) } : {}),
     ...(action ? { action } : {}),
   });
+
+export type Company = Schemas["Company"];
+export type Settings = Company["settings"];
+export type Picture = "logo" | "icon";
+
+/** How the company shows itself. */
+export const company = queryOptions({
+  queryKey: ["staff", "company"],
+  queryFn: ({ signal }) => call(staff.GET("/api/v1/admin/company", { signal })),
+});
+
+export const changeCompany = (settings: Settings, reason: string) =>
+  call(staff.PUT("/api/v1/admin/company", { body: { ...settings, reason } }));
+export const setPicture = (image: Picture, content: string, reason: string) =>
+  call(staff.PUT("/api/v1/admin/company/images/{image}", { params: { path: { image } }, body: { content, reason } }));
+export const removePicture = (image: Picture) =>
+  call(staff.DELETE("/api/v1/admin/company/images/{image}", { params: { path: { image } } }));

@@ -1,0 +1,68 @@
+package company
+
+import (
+	"context"
+	"errors"
+
+	"stead.dev/stead/internal/platform/db"
+)
+
+func readSettings(ctx context.Context, q db.Querier) (s Settings, err error) {
+	err = q.QueryRow(ctx, `SELECT name, color, support_email, terms_url, privacy_url, imprint_url FROM company_settings`).
+		Scan(&s.Name, &s.Color, &s.Support, &s.Terms, &s.Privacy, &s.Imprint)
+	if errors.Is(err, db.ErrNoRows) {
+		err = nil
+	}
+	return s, err
+}
+
+func saveSettings(ctx context.Context, tx *db.Tx, s Settings) error {
+	_, err := tx.Exec(ctx, `INSERT INTO company_settings (id, name, color, support_email, terms_url, privacy_url, imprint_url, updated_at)
+		VALUES (1, $1, $2, $3, $4, $5, $6, $7)
+		ON CONFLICT (id) DO UPDATE SET name = excluded.name, color = excluded.color, support_email = excluded.support_email,
+			terms_url = excluded.terms_url, privacy_url = excluded.privacy_url, imprint_url = excluded.imprint_url, updated_at = excluded.updated_at`,
+		s.Name, s.Color, s.Support, s.Terms, s.Privacy, s.Imprint, tx.Now)
+	return err
+}
+
+type namedImage struct {
+	kind string
+	image
+}
+
+func readImages(ctx context.Context, q db.Querier) ([]namedImage, error) {
+	return db.Collect(ctx, q, func(r db.Row) (i namedImage, err error) {
+		err = r.Scan(&i.kind, &i.Type, &i.Hash, &i.Content)
+		return i, err
+	}, `SELECT kind, content_type, hash, content FROM company_images ORDER BY kind`)
+}
+
+func saveImage(ctx context.Context, tx *db.Tx, kind string, i image) error {
+	_, err := tx.Exec(ctx, `INSERT INTO company_images (kind, content_type, hash, size, content, updated_at) VALUES ($1, $2, $3, $4, $5, $6)
+		ON CONFLICT (kind) DO UPDATE SET content_type = excluded.content_type, hash = excluded.hash, size = excluded.size, content = excluded.content,
+			updated_at = excluded.updated_at`, kind, i.Type, i.Hash, len(i.Content), i.Content, tx.Now)
+	return err
+}
+
+func deleteImage(ctx context.Context, tx *db.Tx, kind string) error {
+	_, err := tx.Exec(ctx, `DELETE FROM company_images WHERE kind = $1`, kind)
+	return err
+}
+
+// pictured is a picture as the audit log has it.
+type pictured struct {
+	Type string `json:"type"`
+	Hash string `json:"hash"`
+	Size int64  `json:"size"`
+}
+
+func imageStates(ctx context.Context, q db.Querier) (map[string]pictured, error) {
+	all := map[string]pictured{}
+	_, err := db.Collect(ctx, q, func(r db.Row) (kind string, err error) {
+		var p pictured
+		err = r.Scan(&kind, &p.Type, &p.Hash, &p.Size)
+		all[kind] = p
+		return kind, err
+	}, `SELECT kind, content_type, hash, size FROM company_images ORDER BY kind`)
+	return all, err
+}
