@@ -142,6 +142,42 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/admin/company": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** How the company shows itself */
+        get: operations["staff.company.get"];
+        /** Change how the company shows itself */
+        put: operations["staff.company.change"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/admin/company/images/{image}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /** Upload the company's logo or icon */
+        put: operations["staff.company.set_image"];
+        post?: never;
+        /** Remove the company's logo or icon */
+        delete: operations["staff.company.remove_image"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/admin/coupons": {
         parameters: {
             query?: never;
@@ -1806,6 +1842,65 @@ export interface components {
             /** Format: int64 */
             products: number;
             withdrawn: string[];
+        };
+        Company: {
+            /** @description What holds where staff have set nothing */
+            configured: components["schemas"]["CompanyBrand"];
+            /** @description What staff have set; an empty member has the configuration's value */
+            settings: components["schemas"]["CompanySettings"];
+            /** @description What is shown now */
+            shown: components["schemas"]["CompanyBrand"];
+            /** @description The pictures that staff have uploaded: logo, icon */
+            uploaded: string[];
+        };
+        CompanyBrand: {
+            /** @description Empty where neither staff nor the configuration have chosen one */
+            color: string;
+            /** @description Address of the picture in a browser's tab */
+            icon: string;
+            imprint_url: string;
+            /** @description Address of the picture on this site; null without one */
+            logo: string | null;
+            name: string;
+            privacy_url: string;
+            support_email: string;
+            terms_url: string;
+        };
+        CompanyChangeBody: {
+            /** @description Accent of buttons and links, #rrggbb. Pages make it as much darker or lighter as text needs. */
+            color: string;
+            /** @description Who the company is */
+            imprint_url: string;
+            /** @description Name on pages and in mails */
+            name: string;
+            /** @description How personal data is used */
+            privacy_url: string;
+            /** @description Why; it stands in the audit log. */
+            reason: string;
+            /** @description Address where customers find help; answers to tickets arrive there */
+            support_email: string;
+            /** @description The terms of service */
+            terms_url: string;
+        };
+        CompanySetImageBody: {
+            /** @description Base64. A logo is a PNG, WebP or SVG of at most 256 KB, an icon a PNG, ICO, WebP or SVG of at most 64 KB. An SVG has nothing but shapes. */
+            content: string;
+            /** @description Why; it stands in the audit log. */
+            reason: string;
+        };
+        CompanySettings: {
+            /** @description Accent of buttons and links, #rrggbb. Pages make it as much darker or lighter as text needs. */
+            color: string;
+            /** @description Who the company is */
+            imprint_url: string;
+            /** @description Name on pages and in mails */
+            name: string;
+            /** @description How personal data is used */
+            privacy_url: string;
+            /** @description Address where customers find help; answers to tickets arrive there */
+            support_email: string;
+            /** @description The terms of service */
+            terms_url: string;
         };
         DomainsReport: {
             /** Format: int64 */
@@ -3507,6 +3602,545 @@ export interface operations {
             };
             /** @description Unsupported Media Type: `unsupported_media_type` */
             415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unprocessable Entity: `validation_failed` */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too Many Requests: `rate_limited` */
+            429: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Service Unavailable: `unavailable` */
+            503: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    "staff.company.get": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "configured": {
+                     *         "color": "brightgreen",
+                     *         "icon": "icon",
+                     *         "imprint_url": "https://panel.example.com/imprint",
+                     *         "logo": "logo",
+                     *         "name": "Shop of Anna",
+                     *         "privacy_url": "https://panel.example.com/privacy",
+                     *         "support_email": "support email",
+                     *         "terms_url": "https://panel.example.com/terms"
+                     *       },
+                     *       "settings": {
+                     *         "color": "brightgreen",
+                     *         "imprint_url": "https://panel.example.com/imprint",
+                     *         "name": "Shop of Anna",
+                     *         "privacy_url": "https://panel.example.com/privacy",
+                     *         "support_email": "support email",
+                     *         "terms_url": "https://panel.example.com/terms"
+                     *       },
+                     *       "shown": {
+                     *         "color": "brightgreen",
+                     *         "icon": "icon",
+                     *         "imprint_url": "https://panel.example.com/imprint",
+                     *         "logo": "logo",
+                     *         "name": "Shop of Anna",
+                     *         "privacy_url": "https://panel.example.com/privacy",
+                     *         "support_email": "support email",
+                     *         "terms_url": "https://panel.example.com/terms"
+                     *       },
+                     *       "uploaded": [
+                     *         "uploaded"
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Company"];
+                };
+            };
+            /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Forbidden: `account_suspended`, `admin_required`, `insufficient_scope`, `role_required`, `second_factor_required` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Not Found: `section_disabled` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too Many Requests: `rate_limited` */
+            429: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Service Unavailable: `unavailable` */
+            503: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    "staff.company.change": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "name": "Bulut Hosting",
+                 *       "color": "#1c4ed8",
+                 *       "support_email": "help@bulut.example",
+                 *       "terms_url": "https://bulut.example/terms",
+                 *       "privacy_url": "",
+                 *       "imprint_url": "",
+                 *       "reason": "The new brand"
+                 *     }
+                 */
+                "application/json": components["schemas"]["CompanyChangeBody"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "configured": {
+                     *         "color": "brightgreen",
+                     *         "icon": "icon",
+                     *         "imprint_url": "https://panel.example.com/imprint",
+                     *         "logo": "logo",
+                     *         "name": "Shop of Anna",
+                     *         "privacy_url": "https://panel.example.com/privacy",
+                     *         "support_email": "support email",
+                     *         "terms_url": "https://panel.example.com/terms"
+                     *       },
+                     *       "settings": {
+                     *         "color": "brightgreen",
+                     *         "imprint_url": "https://panel.example.com/imprint",
+                     *         "name": "Shop of Anna",
+                     *         "privacy_url": "https://panel.example.com/privacy",
+                     *         "support_email": "support email",
+                     *         "terms_url": "https://panel.example.com/terms"
+                     *       },
+                     *       "shown": {
+                     *         "color": "brightgreen",
+                     *         "icon": "icon",
+                     *         "imprint_url": "https://panel.example.com/imprint",
+                     *         "logo": "logo",
+                     *         "name": "Shop of Anna",
+                     *         "privacy_url": "https://panel.example.com/privacy",
+                     *         "support_email": "support email",
+                     *         "terms_url": "https://panel.example.com/terms"
+                     *       },
+                     *       "uploaded": [
+                     *         "uploaded"
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Company"];
+                };
+            };
+            /** @description Bad Request: `malformed_json` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Forbidden: `account_suspended`, `admin_required`, `insufficient_scope`, `role_required`, `sandbox_read_only`, `second_factor_required` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Not Found: `section_disabled` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Request Entity Too Large: `payload_too_large` */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unsupported Media Type: `unsupported_media_type` */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unprocessable Entity: `validation_failed` */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too Many Requests: `rate_limited` */
+            429: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Service Unavailable: `unavailable` */
+            503: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    "staff.company.set_image": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                image: "logo" | "icon";
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "content": "PHN2ZyB4bWxucz0iaHR0cDovL3d3dy53My5vcmcvMjAwMC9zdmciLz4=",
+                 *       "reason": "The new brand"
+                 *     }
+                 */
+                "application/json": components["schemas"]["CompanySetImageBody"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "configured": {
+                     *         "color": "brightgreen",
+                     *         "icon": "icon",
+                     *         "imprint_url": "https://panel.example.com/imprint",
+                     *         "logo": "logo",
+                     *         "name": "Shop of Anna",
+                     *         "privacy_url": "https://panel.example.com/privacy",
+                     *         "support_email": "support email",
+                     *         "terms_url": "https://panel.example.com/terms"
+                     *       },
+                     *       "settings": {
+                     *         "color": "brightgreen",
+                     *         "imprint_url": "https://panel.example.com/imprint",
+                     *         "name": "Shop of Anna",
+                     *         "privacy_url": "https://panel.example.com/privacy",
+                     *         "support_email": "support email",
+                     *         "terms_url": "https://panel.example.com/terms"
+                     *       },
+                     *       "shown": {
+                     *         "color": "brightgreen",
+                     *         "icon": "icon",
+                     *         "imprint_url": "https://panel.example.com/imprint",
+                     *         "logo": "logo",
+                     *         "name": "Shop of Anna",
+                     *         "privacy_url": "https://panel.example.com/privacy",
+                     *         "support_email": "support email",
+                     *         "terms_url": "https://panel.example.com/terms"
+                     *       },
+                     *       "uploaded": [
+                     *         "uploaded"
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Company"];
+                };
+            };
+            /** @description Bad Request: `malformed_json` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Forbidden: `account_suspended`, `admin_required`, `insufficient_scope`, `role_required`, `sandbox_read_only`, `second_factor_required` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Not Found: `not_found`, `section_disabled` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Request Entity Too Large: `payload_too_large` */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unsupported Media Type: `unsupported_media_type` */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unprocessable Entity: `validation_failed` */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too Many Requests: `rate_limited` */
+            429: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Service Unavailable: `unavailable` */
+            503: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    "staff.company.remove_image": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                image: "logo" | "icon";
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "configured": {
+                     *         "color": "brightgreen",
+                     *         "icon": "icon",
+                     *         "imprint_url": "https://panel.example.com/imprint",
+                     *         "logo": "logo",
+                     *         "name": "Shop of Anna",
+                     *         "privacy_url": "https://panel.example.com/privacy",
+                     *         "support_email": "support email",
+                     *         "terms_url": "https://panel.example.com/terms"
+                     *       },
+                     *       "settings": {
+                     *         "color": "brightgreen",
+                     *         "imprint_url": "https://panel.example.com/imprint",
+                     *         "name": "Shop of Anna",
+                     *         "privacy_url": "https://panel.example.com/privacy",
+                     *         "support_email": "support email",
+                     *         "terms_url": "https://panel.example.com/terms"
+                     *       },
+                     *       "shown": {
+                     *         "color": "brightgreen",
+                     *         "icon": "icon",
+                     *         "imprint_url": "https://panel.example.com/imprint",
+                     *         "logo": "logo",
+                     *         "name": "Shop of Anna",
+                     *         "privacy_url": "https://panel.example.com/privacy",
+                     *         "support_email": "support email",
+                     *         "terms_url": "https://panel.example.com/terms"
+                     *       },
+                     *       "uploaded": [
+                     *         "uploaded"
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Company"];
+                };
+            };
+            /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Forbidden: `account_suspended`, `admin_required`, `insufficient_scope`, `role_required`, `sandbox_read_only`, `second_factor_required` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Not Found: `not_found`, `section_disabled` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Request Entity Too Large: `payload_too_large` */
+            413: {
                 headers: {
                     [name: string]: unknown;
                 };

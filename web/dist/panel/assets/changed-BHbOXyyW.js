@@ -1,1 +1,0 @@
-import{Wi as e}from"./routes-XGDlotj7.js";import{t}from"./notice-BMV1tKVm.js";function n(){let n=e();return async e=>{await n.invalidateQueries({queryKey:[`staff`]}),t(e)}}export{n as t};

@@ -1,1 +1,0 @@
-import{Ti as e,yi as t}from"./routes-XGDlotj7.js";var n,r=()=>n??=t({uz:()=>e(()=>import(`./staff.uz-3Pq8HZt5.js`),[]),ru:()=>e(()=>import(`./staff.ru-BfpLnHil.js`),[]),en:()=>e(()=>import(`./staff.en-Bdhk9bLq.js`),[])});export{r as t};

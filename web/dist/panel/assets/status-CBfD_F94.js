@@ -1,1 +1,0 @@
-import{t as e}from"./Status-Lq2kKN8A.js";import{t}from"./texts-DI2LZa4Y.js";import{Gi as n}from"./routes-XGDlotj7.js";var r=n(),i={open:`busy`,waiting:`warn`,answered:`good`,closed:`neutral`};function a({status:n}){return(0,r.jsx)(e,{tone:i[n],label:t(`status.${n}`)})}export{a as t};

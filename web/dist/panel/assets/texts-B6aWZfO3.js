@@ -1,0 +1,1 @@
+import{Ci as e}from"./routes-CEdiWZ7G.js";var t=e(`staffservices`);export{t};

@@ -1,1 +1,0 @@
-import{Ci as e}from"./routes-XGDlotj7.js";var t=e(`staffservices`);export{t};

@@ -1,0 +1,1 @@
+import{o as e}from"./formats-BI08ovwg.js";var t=t=>e({amount:t,currency:`USD`});export{t};
