@@ -11,6 +11,7 @@ import (
 	"os/user"
 	"strings"
 	"text/tabwriter"
+	"unicode"
 
 	"stead.dev/stead/internal/app"
 	"stead.dev/stead/internal/front/admin"
@@ -132,9 +133,19 @@ func row(w io.Writer, cells ...any) {
 		if i > 0 {
 			_, _ = io.WriteString(w, "\t")
 		}
-		_, _ = fmt.Fprint(w, c)
+		_, _ = io.WriteString(w, printable(fmt.Sprint(c)))
 	}
 	_, _ = io.WriteString(w, "\n")
+}
+
+// printable replaces what could command a terminal: lines of logs and names are written by strangers.
+func printable(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) && r != '\n' && r != '\t' || unicode.Is(unicode.Bidi_Control, r) {
+			return unicode.ReplacementChar
+		}
+		return r
+	}, text)
 }
 
 // accountArg is the argument of commands about one account.

@@ -1,5 +1,6 @@
-// Command stead runs a hosting company: the server, its migrations, its administration. It parses the command line,
-// calls and prints; the work is in internal/app, internal/front/admin, internal/front/doctor and internal/front/demo.
+// Command stead runs a hosting company: the server, its migrations, its administration; and it is what the company's customers
+// deploy with. It parses the command line, calls and prints; the work is in internal/app, internal/front/admin,
+// internal/front/doctor, internal/front/demo and internal/front/customer.
 package main
 
 import (
@@ -34,6 +35,7 @@ const (
 	exitFailed  = 1 // something is wrong with the installation: see the message
 	exitUsage   = 2 // the command line is wrong
 	exitRefused = 3 // a rule refused it: unknown id, name taken, balance too low
+	exitSignIn  = 4 // a customer has to sign in first, or again
 )
 
 // cli is the command line.
@@ -41,21 +43,38 @@ type cli struct {
 	Config string `help:"Configuration file; by default the one that STEAD_CONFIG names." placeholder:"FILE" type:"path"`
 	JSON   bool   `name:"json" help:"Print JSON."`
 
-	Serve    serveCmd   `cmd:"" help:"Run the server until it is told to stop (SIGTERM, SIGINT)."`
-	Migrate  migrateCmd `cmd:"" help:"Bring the database up to date, or say what is missing."`
-	Init     initCmd    `cmd:"" help:"Write the configuration of a new installation, begin it, and check it."`
-	Backup   backupCmd  `cmd:"" help:"Back up the control plane: database, key and settings, encrypted and read back."`
-	Restore  restoreCmd `cmd:"" help:"Restore such a backup, list them, or prove one."`
-	Admin    adminCmd   `cmd:"" help:"Administer accounts, wallets, applications, sections, catalog and services."`
-	Node     nodeCmd    `cmd:"" help:"Run a hosting machine of its own for a control plane elsewhere."`
-	Doctor   doctorCmd  `cmd:"" help:"Check the installation and say what to do."`
-	Settings configCmd  `cmd:"" name:"config" help:"Show every setting: meaning, variable, value and where it is from."`
-	Demo     demoCmd    `cmd:"" help:"Buy and publish a web site as a client of the API at URL, and say how it went."`
-	OpenAPI  openAPICmd `cmd:"" name:"openapi" help:"Print the OpenAPI document of the API."`
-	Version  versionCmd `cmd:"" help:"Print the version, the commit it was built from, and the commit's date."`
+	Login  loginCmd  `cmd:"" group:"customers" help:"Sign in to a server."`
+	Logout logoutCmd `cmd:"" group:"customers" help:"Sign out: the server ends the tokens, and this machine forgets them."`
+	Whoami whoamiCmd `cmd:"" group:"customers" help:"Say which account and server commands work with."`
+	Sites  sitesCmd  `cmd:"" group:"customers" help:"List your services, show one, back it up and restore it."`
+	Open   openCmd   `cmd:"" group:"customers" help:"Open a site, or its page of the panel, in a browser."`
+	Deploy deployCmd `cmd:"" group:"customers" help:"Make a site what a folder is; only what changed is sent."`
+	Logs   logsCmd   `cmd:"" group:"customers" help:"Read a log of a site, or follow it."`
+	DNS    dnsCmd    `cmd:"" name:"dns" group:"customers" help:"DNS records of a site's domain."`
+	DB     dbCmd     `cmd:"" name:"db" group:"customers" help:"Databases of a site."`
 
-	Completion completionCmd `cmd:"" help:"Print what a shell needs to complete command lines: stead completion bash >> ~/.bashrc."`
-	Manual     manualCmd     `cmd:"" hidden:"" help:"Print the manual page."`
+	Serve    serveCmd   `cmd:"" group:"operators" help:"Run the server until it is told to stop (SIGTERM, SIGINT)."`
+	Migrate  migrateCmd `cmd:"" group:"operators" help:"Bring the database up to date, or say what is missing."`
+	Init     initCmd    `cmd:"" group:"operators" help:"Write the configuration of a new installation, begin it, and check it."`
+	Backup   backupCmd  `cmd:"" group:"operators" help:"Back up the control plane: database, key and settings, encrypted and read back."`
+	Restore  restoreCmd `cmd:"" group:"operators" help:"Restore such a backup, list them, or prove one."`
+	Admin    adminCmd   `cmd:"" group:"operators" help:"Administer accounts, wallets, applications, sections, catalog and services."`
+	Node     nodeCmd    `cmd:"" group:"operators" help:"Run a hosting machine of its own for a control plane elsewhere."`
+	Doctor   doctorCmd  `cmd:"" group:"operators" help:"Check the installation and say what to do."`
+	Settings configCmd  `cmd:"" group:"operators" name:"config" help:"Show every setting: meaning, variable, value and where it is from."`
+	Demo     demoCmd    `cmd:"" group:"operators" help:"Buy and publish a web site as a client of the API at URL, and say how it went."`
+	OpenAPI  openAPICmd `cmd:"" group:"operators" name:"openapi" help:"Print the OpenAPI document of the API."`
+
+	Version    versionCmd    `cmd:"" group:"all" help:"Print the version, the commit it was built from, and the commit's date."`
+	Completion completionCmd `cmd:"" group:"all" help:"Print what a shell needs to complete command lines: stead completion bash >> ~/.bashrc."`
+	Manual     manualCmd     `cmd:"" group:"all" hidden:"" help:"Print the manual page."`
+}
+
+// groups say who uses which commands.
+var groups = []kong.Group{
+	{Key: "customers", Title: "Commands for customers of a hosting company"},
+	{Key: "operators", Title: "Commands for operators"},
+	{Key: "all", Title: "Commands for all"},
 }
 
 // environment is the input and output of commands.
@@ -93,7 +112,7 @@ func run(ctx context.Context, args, environ []string, stdin io.Reader, stdout, s
 	exited := -1
 	parser, err := kong.New(&c, kong.Name("stead"),
 		kong.Description("Stead is a hosting company in one program. Without configuration, `stead serve --demo` is a shop to try."),
-		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: true}), kong.ExplicitGroups(groups),
 		kong.Writers(stdout, stderr), kong.Exit(func(code int) { exited = code }))
 	if err != nil {
 		_, _ = fmt.Fprintln(stderr, "stead:", err)
@@ -181,6 +200,10 @@ func (e *environment) finish(err error) int {
 		e.printRefusal(refusal)
 		return exitRefused
 	default:
+		if p, code := ofServer(err); code != exitOK {
+			e.report(p)
+			return code
+		}
 		e.report(problem{Error: failed, Message: err.Error()})
 		return exitFailed
 	}
@@ -243,5 +266,12 @@ func (e *environment) printJSON(v any) error {
 	enc := json.NewEncoder(e.stdout)
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", "  ")
+	return enc.Encode(v)
+}
+
+// printLine prints v on one line, for programs that read lines as they come.
+func (e *environment) printLine(v any) error {
+	enc := json.NewEncoder(e.stdout)
+	enc.SetEscapeHTML(false)
 	return enc.Encode(v)
 }

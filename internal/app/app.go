@@ -133,6 +133,9 @@ func New(ctx context.Context, cfg config.Config, opts Options) (_ *App, err erro
 	if err := a.oauth.EnsureReference(ctx, reference.Path); err != nil {
 		return nil, fmt.Errorf("prepare the reference's application: %w", err)
 	}
+	if err := a.oauth.EnsureCommand(ctx); err != nil {
+		return nil, fmt.Errorf("prepare the application of the command stead: %w", err)
+	}
 	if cfg.Demo {
 		if err := a.seedDemo(ctx); err != nil {
 			return nil, fmt.Errorf("prepare the demonstration: %w", err)

@@ -27,6 +27,10 @@ const PanelClientID = "stead-panel"
 // ReferenceClientID is Stead's own application for calls from the reference of the API.
 const ReferenceClientID = "stead-reference"
 
+// CommandClientID is the application of the command `stead` on a customer's machine. Any program there can pose as it, so
+// it is no first-party application: each sign-in asks for consent.
+const CommandClientID = "stead-cli"
+
 const (
 	clientIDPrefix = "app_"
 	secretPrefix   = "sts_"

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"stead.dev/stead/internal/platform/auth"
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/fault"
 	"stead.dev/stead/internal/platform/secret"
@@ -223,6 +224,17 @@ func (s *Service) EnsureReference(ctx context.Context, path string) error {
 	return s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
 		_, err := s.Ensure(ctx, tx, Seed{
 			ClientID: ReferenceClientID, Name: "API reference", RedirectURIs: []string{s.BaseURL + path}, Scopes: ThirdPartyScopes(), FirstParty: true,
+		})
+		return err
+	})
+}
+
+// EnsureCommand creates the application of the command `stead`, which signs in by a loopback address of any port.
+func (s *Service) EnsureCommand(ctx context.Context) error {
+	return s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
+		_, err := s.Ensure(ctx, tx, Seed{
+			ClientID: CommandClientID, Name: "stead (command line)", RedirectURIs: []string{"http://127.0.0.1/callback"},
+			Scopes: Scopes{auth.ScopeProfile, auth.ScopeServicesRead, auth.ScopeServicesWrite},
 		})
 		return err
 	})

@@ -327,3 +327,36 @@ func TestCleaningRemovesWhatHasExpiredAndNothingElse(t *testing.T) {
 		}
 	})
 }
+
+// TestTheCommandAsksEachTime: any program of a machine, and any page, knows its client id.
+func TestTheCommandAsksEachTime(t *testing.T) {
+	t.Parallel()
+	testkit.Engines(t, func(t *testing.T, d *db.DB, clk *clock.Fake) {
+		w := newWorld(t, d, clk)
+		for range 2 { // each start of a server
+			if err := w.s.EnsureCommand(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		app := oauth.Application{ClientID: oauth.CommandClientID}
+		loopback := query(app, "redirect_uri", "http://127.0.0.1:49152/callback", "scope", "profile services:read services:write")
+		w.approve(alice, loopback)
+		ask, err := w.s.Ask(t.Context(), loopback)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if need, err := w.s.NeedsConsent(t.Context(), alice, ask); !need || err != nil {
+			t.Errorf("a code is given unseen: %v", err)
+		}
+		for _, elsewhere := range []string{"https://phishing.example/callback", "http://127.0.0.1.phishing.example/callback", "http://127.0.0.1:49152/other", base + "/panel/callback"} {
+			if r := w.refusal(query(app, "redirect_uri", elsewhere)); r.Redirect != "" {
+				t.Errorf("a code can go to %s", elsewhere)
+			}
+		}
+		for _, scope := range []string{"orders:write", "wallet:read", "admin"} {
+			if r := w.refusal(query(app, "redirect_uri", "http://127.0.0.1:49152/callback", "scope", scope)); r.Reason != "scope_not_allowed" {
+				t.Errorf("%s: %s", scope, r.Reason)
+			}
+		}
+	})
+}

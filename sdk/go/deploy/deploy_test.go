@@ -5,11 +5,13 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"io"
+	"io/fs"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	stead "stead.dev/stead/sdk/go"
@@ -108,5 +110,61 @@ func TestAFolderIsSentOnce(t *testing.T) {
 	}
 	if _, err := deploy.Folder(t.Context(), c, 7, t.TempDir(), deploy.Options{Delete: true}); err == nil {
 		t.Error("an empty folder was deployed")
+	}
+}
+
+// remembered are hashes that a test keeps.
+type remembered map[string]string
+
+func (r remembered) Get(name string, _ fs.FileInfo) (string, bool) {
+	sum, ok := r[name]
+	return sum, ok
+}
+func (r remembered) Put(name string, _ fs.FileInfo, sum string) { r[name] = sum }
+
+func TestWhatIsLeftOutAndRemembered(t *testing.T) {
+	s := &site{contents: map[string]string{}}
+	broken := 2 // of the requests that send contents
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasSuffix(r.URL.Path, "/contents") && broken > 0 {
+			broken--
+			_, _ = io.Copy(io.Discard, io.LimitReader(r.Body, 10))
+			panic(http.ErrAbortHandler) // the connection breaks
+		}
+		s.ServeHTTP(w, r)
+	}))
+	defer server.Close()
+	c, err := stead.New(server.URL, stead.WithToken("t"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder := t.TempDir()
+	for name, content := range map[string]string{"index.html": "one", "notes/a.txt": "no", "b.tmp": "no"} {
+		if err := os.MkdirAll(filepath.Dir(filepath.Join(folder, name)), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(folder, name), []byte(content), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	known := remembered{}
+	var planned int
+	options := deploy.Options{
+		DryRun: true, Hashes: known, Planned: func(r deploy.Result) { planned = r.Files },
+		Skip: func(name string, directory bool) bool {
+			return name == "notes" && directory || strings.HasSuffix(name, ".tmp")
+		},
+	}
+	r, err := deploy.Folder(t.Context(), c, 7, folder, options)
+	if err != nil || r.Release != nil || r.Files != 1 || planned != 1 || len(s.asked) != 1 || len(s.contents) != 0 || len(known) != 1 {
+		t.Fatalf("dry run: %+v, %v; the server has %v", r, err, s.contents)
+	}
+	options.DryRun = false
+	if r, err = deploy.Folder(t.Context(), c, 7, folder, options); err != nil || broken != 0 || r.Sent != 3 || s.files["index.html"] != "one" {
+		t.Errorf("over a broken connection: %+v, %v, %v", r, err, s.files)
+	}
+	known["index.html"] = strings.Repeat("0", 64)
+	if _, err = deploy.Folder(t.Context(), c, 7, folder, options); err != nil || s.asked[0] != known["index.html"] {
+		t.Errorf("a hash that is remembered is not used: %v, %v", s.asked, err)
 	}
 }
