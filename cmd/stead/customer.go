@@ -97,19 +97,8 @@ func (c *loginCmd) Run(e *environment) error {
 	if c.Device && c.TokenStdin {
 		return usageError{errors.New("--device and --token-stdin are two ways: choose one")}
 	}
-	way := customer.ByBrowser(func(address string) error {
-		_, _ = fmt.Fprintf(e.stderr, "Allow access in your browser. If it does not open, open this address:\n\n  %s\n\n", address)
-		e.browse(address)
-		return nil
-	})
-	switch {
-	case c.Device:
-		way = customer.ByBrowserElsewhere(func(address string) (string, error) {
-			_, _ = fmt.Fprintf(e.stderr, "Open this address in a browser on any device, and allow access:\n\n  %s\n\n"+
-				"It ends at a page of 127.0.0.1 that cannot be shown. Paste the address of that page here:\n", address)
-			return e.readLine("address")
-		})
-	case c.TokenStdin:
+	way := e.byBrowser(c.Device)
+	if c.TokenStdin {
 		token, err := e.readLine("token")
 		if err != nil {
 			return err
@@ -118,6 +107,22 @@ func (c *loginCmd) Run(e *environment) error {
 	}
 	who, err := customer.Login(e.ctx, c.settings(e), way)
 	return e.showWho(who, err)
+}
+
+// byBrowser has the customer allow access in a browser here, or on another device.
+func (e *environment) byBrowser(elsewhere bool) customer.Way {
+	if elsewhere {
+		return customer.ByBrowserElsewhere(func(address string) (string, error) {
+			_, _ = fmt.Fprintf(e.stderr, "Open this address in a browser on any device, and allow access:\n\n  %s\n\n"+
+				"It ends at a page of 127.0.0.1 that cannot be shown. Paste the address of that page here:\n", address)
+			return e.readLine("address")
+		})
+	}
+	return customer.ByBrowser(func(address string) error {
+		_, _ = fmt.Fprintf(e.stderr, "Allow access in your browser. If it does not open, open this address:\n\n  %s\n\n", address)
+		e.browse(address)
+		return nil
+	})
 }
 
 func (e *environment) showWho(who customer.Who, err error) error {
@@ -163,6 +168,41 @@ func (c *logoutCmd) Run(e *environment) error {
 		return err
 	}
 	return e.show(map[string]any{"server": server, "signed_out": true}, func(w io.Writer) { row(w, "Signed out of "+server) })
+}
+
+// tokenCmd has the commands for tokens of pipelines.
+type tokenCmd struct {
+	Create tokenCreate `cmd:"" help:"Make a token for a pipeline and print it: for a year it can do what stead deploy, dns, db and sites do."`
+	Revoke tokenRevoke `cmd:"" help:"End such a token; it is read from standard input."`
+}
+
+type tokenCreate struct {
+	Device bool `help:"Allow it in a browser on another device, as with stead login."`
+	atServer
+}
+
+// Run makes a token. It is not kept here.
+func (c *tokenCreate) Run(e *environment) error {
+	server, token, err := customer.PipelineToken(e.ctx, c.settings(e), e.byBrowser(c.Device))
+	if err != nil {
+		return err
+	}
+	return e.show(map[string]any{"server": server, "token": token.Access, "expires_at": token.Expires}, func(w io.Writer) { row(w, token.Access) })
+}
+
+type tokenRevoke struct{ atServer }
+
+// Run ends a token.
+func (c *tokenRevoke) Run(e *environment) error {
+	token, err := e.readLine("token")
+	if err != nil {
+		return err
+	}
+	server, err := customer.RevokePipelineToken(e.ctx, c.settings(e), token)
+	if err != nil {
+		return err
+	}
+	return e.show(map[string]any{"server": server, "revoked": true}, func(w io.Writer) { row(w, "revoked at "+server) })
 }
 
 type whoamiCmd struct{ atServer }

@@ -46,6 +46,7 @@ type cli struct {
 	Login  loginCmd  `cmd:"" group:"customers" help:"Sign in to a server."`
 	Logout logoutCmd `cmd:"" group:"customers" help:"Sign out: the server ends the tokens, and this machine forgets them."`
 	Whoami whoamiCmd `cmd:"" group:"customers" help:"Say which account and server commands work with."`
+	Token  tokenCmd  `cmd:"" group:"customers" help:"Tokens for pipelines that deploy."`
 	Sites  sitesCmd  `cmd:"" group:"customers" help:"List your services, show one, back it up and restore it."`
 	Open   openCmd   `cmd:"" group:"customers" help:"Open a site, or its page of the panel, in a browser."`
 	Deploy deployCmd `cmd:"" group:"customers" help:"Make a site what a folder is; only what changed is sent."`

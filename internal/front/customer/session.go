@@ -17,11 +17,16 @@ import (
 	"stead.dev/stead/sdk/go/oauth"
 )
 
-// clientID is the application of this command, which each server has.
-const clientID = "stead-cli"
+// The applications of this command and of pipelines that run it, which each server has, and what they need.
+const (
+	clientID         = "stead-cli"
+	pipelineClientID = "stead-ci"
+)
 
-// scopes are what the commands need.
-var scopes = []string{"profile", "services:read", "services:write"}
+var (
+	scopes         = []string{"profile", "services:read", "services:write"}
+	pipelineScopes = []string{"services:read", "services:write"}
+)
 
 // SignInError says that the customer has to sign in first, or again.
 type SignInError struct {

@@ -1,6 +1,7 @@
 package customer
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -48,17 +49,8 @@ func Login(ctx context.Context, s Settings, way Way) (Who, error) {
 	if err != nil {
 		return Who{}, err
 	}
-	server := s.Server
-	if server == "" {
-		server = s.Environ("STEAD_SERVER")
-	}
-	if server == "" {
-		server = all.Current
-	}
-	if server == "" {
-		return Who{}, &UsageError{"which server? stead login --server https://my.example.com"}
-	}
-	if server, err = Address(server); err != nil {
+	server, err := s.server(all)
+	if err != nil {
 		return Who{}, err
 	}
 	config := s.config(server)
@@ -85,6 +77,52 @@ func Login(ctx context.Context, s Settings, way Way) (Who, error) {
 		_ = config.Revoke(ctx, before) // it ends by itself, if the server cannot be told
 	}
 	return who, err
+}
+
+// server returns the address of the server that is meant, whether or not somebody has signed in there.
+func (s Settings) server(all signIns) (string, error) {
+	server := cmp.Or(s.Server, s.Environ("STEAD_SERVER"), all.Current)
+	if server == "" {
+		return "", &UsageError{"which server? Say --server https://my.example.com"}
+	}
+	return Address(server)
+}
+
+// PipelineToken makes a token for a pipeline, which nothing here keeps. It returns the server that it is for, too.
+func PipelineToken(ctx context.Context, s Settings, way Way) (server string, token oauth.Token, err error) {
+	config, err := s.pipeline()
+	if err != nil {
+		return "", token, err
+	}
+	token, err = way(ctx, config)
+	return config.Server, token, err
+}
+
+// RevokePipelineToken ends such a token.
+func RevokePipelineToken(ctx context.Context, s Settings, token string) (server string, err error) {
+	config, err := s.pipeline()
+	if err != nil {
+		return "", err
+	}
+	return config.Server, config.Revoke(ctx, oauth.Token{Access: token})
+}
+
+func (s Settings) pipeline() (oauth.Config, error) {
+	store, err := s.Store()
+	if err != nil {
+		return oauth.Config{}, err
+	}
+	all, err := store.read()
+	if err != nil {
+		return oauth.Config{}, err
+	}
+	server, err := s.server(all)
+	if err != nil {
+		return oauth.Config{}, err
+	}
+	config := s.config(server)
+	config.ClientID, config.Scopes = pipelineClientID, pipelineScopes
+	return config, nil
 }
 
 // Who asks the server whose the session is.

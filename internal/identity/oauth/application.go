@@ -31,6 +31,10 @@ const ReferenceClientID = "stead-reference"
 // it is no first-party application: each sign-in asks for consent.
 const CommandClientID = "stead-cli"
 
+// PipelineClientID is the application of tokens that a customer gives to a pipeline that deploys. A pipeline has nowhere to keep a
+// refresh token, so its access tokens live for long and can do less.
+const PipelineClientID = "stead-ci"
+
 const (
 	clientIDPrefix = "app_"
 	secretPrefix   = "sts_"

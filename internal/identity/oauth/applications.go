@@ -229,14 +229,26 @@ func (s *Service) EnsureReference(ctx context.Context, path string) error {
 	})
 }
 
-// EnsureCommand creates the application of the command `stead`, which signs in by a loopback address of any port.
+// EnsureCommand creates the applications of the command `stead`, which signs in by a loopback address of any port: one for itself, and
+// one for the pipelines that run it.
 func (s *Service) EnsureCommand(ctx context.Context) error {
+	loopback := []string{"http://127.0.0.1/callback"}
 	return s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
-		_, err := s.Ensure(ctx, tx, Seed{
-			ClientID: CommandClientID, Name: "stead (command line)", RedirectURIs: []string{"http://127.0.0.1/callback"},
-			Scopes: Scopes{auth.ScopeProfile, auth.ScopeServicesRead, auth.ScopeServicesWrite},
-		})
-		return err
+		for _, seed := range []Seed{
+			{
+				ClientID: CommandClientID, Name: "stead (command line)", RedirectURIs: loopback,
+				Scopes: Scopes{auth.ScopeProfile, auth.ScopeServicesRead, auth.ScopeServicesWrite},
+			},
+			{
+				ClientID: PipelineClientID, Name: "stead in a pipeline (for one year)", RedirectURIs: loopback,
+				Scopes: Scopes{auth.ScopeServicesRead, auth.ScopeServicesWrite},
+			},
+		} {
+			if _, err := s.Ensure(ctx, tx, seed); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
 }
 

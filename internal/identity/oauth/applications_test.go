@@ -360,3 +360,45 @@ func TestTheCommandAsksEachTime(t *testing.T) {
 		}
 	})
 }
+
+// TestATokenOfAPipelineLivesForAYear without a refresh token, and ends like all others.
+func TestATokenOfAPipelineLivesForAYear(t *testing.T) {
+	t.Parallel()
+	testkit.Engines(t, func(t *testing.T, d *db.DB, clk *clock.Fake) {
+		w := newWorld(t, d, clk)
+		if err := w.s.EnsureCommand(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		app := oauth.Application{ClientID: oauth.PipelineClientID}
+		token := func() string {
+			t.Helper()
+			const redirect = "http://127.0.0.1:49152/callback"
+			code := w.approve(alice, query(app, "redirect_uri", redirect, "scope", "services:read services:write")).Get("code")
+			got := w.form("/oauth/token", "grant_type", "authorization_code", "client_id", app.ClientID, "code", code, "redirect_uri", redirect, "code_verifier", verifier)
+			if got.status != http.StatusOK || got.str("refresh_token") != "" || got.body["expires_in"] != float64(365*24*60*60) {
+				t.Fatalf("%d %v", got.status, got.body)
+			}
+			return got.str("access_token")
+		}
+		if r := w.refusal(query(app, "redirect_uri", "http://127.0.0.1:49152/callback", "scope", "profile")); r.Reason != "scope_not_allowed" {
+			t.Errorf("it can read the profile: %s", r.Reason)
+		}
+		first, second := token(), token()
+		clk.Advance(364 * 24 * time.Hour)
+		if err := w.s.Clean(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if !w.good(first) || !w.good(second) {
+			t.Error("it ends before its year")
+		}
+		if got := w.form("/oauth/revoke", "client_id", app.ClientID, "token", first); got.status != http.StatusOK {
+			t.Errorf("revoked: %d %v", got.status, got.body)
+		}
+		w.wantVerify(first, fault.TokenRevoked)
+		if !w.good(second) {
+			t.Error("the other pipeline's token ended, too")
+		}
+		clk.Advance(2 * 24 * time.Hour)
+		w.wantVerify(second, fault.TokenExpired)
+	})
+}

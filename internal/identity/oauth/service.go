@@ -19,6 +19,8 @@ import (
 const (
 	AccessLife  = 15 * 24 * time.Hour
 	RefreshLife = 30 * 24 * time.Hour
+	// PipelineLife is that of an access token of PipelineClientID, which has no refresh token.
+	PipelineLife = 365 * 24 * time.Hour
 	// CodeLife is short: the application exchanges a code at once.
 	CodeLife = 2 * time.Minute
 	// DefaultRefreshGrace is how long the answer to a refresh can be repeated while its tokens are not used.

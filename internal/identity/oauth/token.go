@@ -188,7 +188,11 @@ func sameScope(asked, answered string) bool {
 // mint makes the tokens of a live grant. narrower, when given, is the scope of the access token; the refresh token
 // always keeps the grant's scope (RFC 6749, section 6).
 func (s *Service) mint(ctx context.Context, tx *db.Tx, app Application, grantID int64, parent *int64, narrower string) (*tokenWire, error) {
-	g, err := extendGrant(ctx, tx, grantID, tx.Now.Add(RefreshLife))
+	life, family := AccessLife, RefreshLife
+	if app.ClientID == PipelineClientID {
+		life, family = PipelineLife, PipelineLife
+	}
+	g, err := extendGrant(ctx, tx, grantID, tx.Now.Add(family))
 	if errors.Is(err, db.ErrNoRows) {
 		return nil, refuse(ErrInvalidGrant, "grant_ended")
 	}
@@ -214,12 +218,15 @@ func (s *Service) mint(ctx context.Context, tx *db.Tx, app Application, grantID 
 		scopes = asked
 	}
 	a := &tokenWire{
-		AccessToken: secret.Token(accessPrefix, tokenBytes), RefreshToken: secret.Token(refreshPrefix, tokenBytes),
-		ExpiresIn: int(AccessLife / time.Second), TokenType: "Bearer", Scope: scopes.String(),
+		AccessToken: secret.Token(accessPrefix, tokenBytes), ExpiresIn: int(life / time.Second), TokenType: "Bearer", Scope: scopes.String(),
 	}
-	if err := insertAccess(ctx, tx, secret.Hash(a.AccessToken), g.id, scopes, tx.Now.Add(AccessLife)); err != nil {
+	if err := insertAccess(ctx, tx, secret.Hash(a.AccessToken), g.id, scopes, tx.Now.Add(life)); err != nil {
 		return nil, err
 	}
+	if app.ClientID == PipelineClientID {
+		return a, nil
+	}
+	a.RefreshToken = secret.Token(refreshPrefix, tokenBytes)
 	return a, insertRefresh(ctx, tx, secret.Hash(a.RefreshToken), g.id, parent, tx.Now.Add(RefreshLife))
 }
 
