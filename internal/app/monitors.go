@@ -20,7 +20,7 @@ const (
 func (c *core) buildMonitors() {
 	c.monitors = monitors.New(monitors.Config{
 		DB: c.db, Clock: c.clock, Events: c.outbox, Box: c.box, Signals: c.hub, Log: c.log, BaseURL: c.cfg.BaseURL,
-		Queue: c.queue, Mailer: c.mailer, Limiter: c.limiter, Brand: c.company.Current,
+		Queue: c.queue, Mailer: c.mailer, Limiter: c.limiter, Letters: c.letters, Brand: c.company.Current,
 		Prober: probe.New(probe.Config{
 			Clock: c.clock, AllowLoopback: c.cfg.AllowLoopbackTargets, Expiry: c.registrations(), Local: localSites(c.cfg),
 		}),

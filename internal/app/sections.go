@@ -90,6 +90,7 @@ type sections struct {
 	enabled enabled
 	limiter throttle.Limiter
 	mailer  mailer.Mailer
+	letters *mailer.Writer
 	// models are the language models that the operator offers, perhaps none.
 	models *llm.Offer
 	node   *node.Node // nil without the embedded node
@@ -165,6 +166,7 @@ func (c *core) build(ctx context.Context, as role) (err error) {
 	if err := c.company.Load(ctx); err != nil {
 		return err
 	}
+	c.letters = &mailer.Writer{Brand: c.company.Current, BaseURL: c.cfg.BaseURL}
 	if c.mailer, err = newMailer(c.cfg, c.clock); err != nil {
 		return err
 	}
@@ -180,7 +182,7 @@ func (c *core) build(ctx context.Context, as role) (err error) {
 	c.accounts, err = account.New(account.Config{
 		DB: c.db, Clock: c.clock, Box: c.box, Queue: c.queue, Signals: c.hub, Limiter: c.limiter, Mailer: c.mailer,
 		Modules: c.enabled, Limits: c.signInLimits(), BaseURL: c.cfg.BaseURL,
-		Brand:    c.company.Current,
+		Letters: c.letters, Brand: c.company.Current,
 		Language: c.cfg.DefaultLanguage, Currency: c.cfg.DefaultCurrency, Log: c.log,
 	})
 	if err != nil {
@@ -219,7 +221,7 @@ func (c *core) build(ctx context.Context, as role) (err error) {
 	}
 	c.files = files.New(c.db, c.services, c.panels, int64(c.cfg.MaxUpload))
 	c.notifications = notifications.New(notifications.Config{
-		DB: c.db, Queue: c.queue, Recipients: recipients{c.accounts}, Mailer: c.mailer, Brand: c.company.Current,
+		DB: c.db, Queue: c.queue, Recipients: recipients{c.accounts}, Mailer: c.mailer, Letters: c.letters, Brand: c.company.Current,
 		BaseURL: c.cfg.BaseURL,
 	})
 	if err := c.buildDevices(); err != nil {
@@ -270,7 +272,7 @@ func (c *core) build(ctx context.Context, as role) (err error) {
 	}
 	c.status = status.New(status.Config{
 		DB: c.db, Clock: c.clock, Events: c.outbox, Log: c.log, Machines: c.machinesShown(), Audience: c.webhooks, Parts: c.statusParts(),
-		Queue: c.queue, Mailer: c.mailer, Box: c.box, Limiter: c.limiter, Limits: c.subscriptionLimits(), BaseURL: c.cfg.BaseURL, Brand: c.company.Current,
+		Queue: c.queue, Mailer: c.mailer, Box: c.box, Limiter: c.limiter, Limits: c.subscriptionLimits(), BaseURL: c.cfg.BaseURL, Letters: c.letters, Brand: c.company.Current,
 	})
 	c.audit = audit.New(audit.Config{DB: c.db})
 	c.admin = admin.New(admin.Sections{
@@ -280,7 +282,7 @@ func (c *core) build(ctx context.Context, as role) (err error) {
 	})
 	c.tickets = tickets.New(tickets.Config{
 		DB: c.db, Clock: c.clock, Queue: c.queue, Mailer: c.mailer, People: people{c.accounts}, Services: serviceOwners{c.services}, Audit: c.admin,
-		Brand: c.company.Current, BaseURL: c.cfg.BaseURL,
+		Letters: c.letters, Brand: c.company.Current, BaseURL: c.cfg.BaseURL,
 	})
 	c.admin.Inbox = c.tickets
 	c.company.Connect(company.Needs{Audit: c.admin})

@@ -45,6 +45,7 @@ type Config struct {
 	// BaseURL is the public address of the site, and Brand named in mails.
 	BaseURL string
 	Brand   brand.Source
+	Letters *mailer.Writer
 	// Parts are the keys of the components that this installation has beside hosting, in order.
 	Parts []string
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"net/netip"
 	"strconv"
-	"strings"
 	"time"
 
 	"stead.dev/stead/internal/platform/db"
@@ -178,12 +177,10 @@ func (s *Service) ask(ctx context.Context, a askArgs) error {
 	if err != nil {
 		return err
 	}
-	words := map[string]any{"Company": s.Brand().Name, "Link": link}
-	text := func(of string) string { return i18n.T(x.language, "status.letter."+kind+of, words) }
-	return s.send(ctx, mailer.Message{
-		ID: "status-ask-" + strconv.FormatInt(x.id, 10) + "-" + strconv.FormatInt(a.Attempt, 10), To: x.email,
-		Subject: oneLine(text(".subject")), Text: text(".text") + "\n",
-	})
+	return s.send(ctx, s.Letters.Write(mailer.Letter{
+		Kind: mailOf(kind), ID: "status-ask-" + strconv.FormatInt(x.id, 10) + "-" + strconv.FormatInt(a.Attempt, 10), To: x.email, Lang: x.language,
+		Words: map[string]any{"Link": link}, Page: link,
+	}))
 }
 
 // mail sends a notice to a subscriber who is still one.
@@ -201,13 +198,33 @@ func (s *Service) mail(ctx context.Context, noticeID, subscriberID int64) error 
 		return err
 	}
 	kind, words := n.words(x.language)
-	words["Company"], words["Page"] = s.Brand().Name, s.BaseURL+"/status?lang="+x.language
-	text := func(of string) string { return i18n.T(x.language, "status.letter."+kind+of, words) }
-	parts := []string{text(".text"), i18n.T(x.language, "status.letter.end", map[string]any{"Link": link})}
-	return s.send(ctx, mailer.Message{
-		ID: "status-" + strconv.FormatInt(noticeID, 10) + "-" + strconv.FormatInt(subscriberID, 10), To: x.email,
-		Subject: oneLine(text(".subject")), Text: strings.Join(parts, "\n\n") + "\n", Unsubscribe: link,
-	})
+	page := s.BaseURL + "/status?lang=" + x.language
+	words["Page"] = page
+	return s.send(ctx, s.Letters.Write(mailer.Letter{
+		Kind: mailOf(kind), ID: "status-" + strconv.FormatInt(noticeID, 10) + "-" + strconv.FormatInt(subscriberID, 10), To: x.email, Lang: x.language,
+		Words: words, Page: page, Footer: []string{i18n.T(x.language, "status.letter.end", map[string]any{"Link": link})}, Links: []string{link},
+		Unsubscribe: link,
+	}))
+}
+
+// Mails are the kinds of mails that the section sends.
+func Mails() []mailer.Kind {
+	return []mailer.Kind{mailOf("ask"), mailOf("already"), mailOf("incident"), mailOf("maintenance"), mailOf("cancelled")}
+}
+
+// mailOf is a kind of mail with its texts.
+func mailOf(kind string) mailer.Kind {
+	k := mailer.Kind{
+		ID: "status." + kind, Subject: "status.letter." + kind + ".subject", Text: "status.letter." + kind + ".text", Button: "letters.status",
+		Footer: []string{"status.letter.end"},
+	}
+	switch kind {
+	case "ask":
+		k.Button, k.Footer = "letters.confirm_subscription", nil
+	case "already":
+		k.Button, k.Footer = "letters.unsubscribe", nil
+	}
+	return k
 }
 
 // words are what the texts of a notice need.
@@ -239,5 +256,3 @@ func (s *Service) send(ctx context.Context, m mailer.Message) error {
 	}
 	return err
 }
-
-func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }

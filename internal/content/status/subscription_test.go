@@ -53,6 +53,7 @@ func newSubscribed(t *testing.T, d *db.DB, clk clock.Clock) *subscribed {
 	c := w.Config
 	c.Queue, c.Mailer, c.Box, c.Limiter, c.Limits = w, w, box, throttle.New(d, clk), DefaultLimits()
 	c.BaseURL, c.Brand = "https://shop.example", brand.Fixed(brand.Brand{Name: "Shop"})
+	c.Letters = &mailer.Writer{Brand: c.Brand, BaseURL: c.BaseURL}
 	w.Service = New(c)
 	return w
 }

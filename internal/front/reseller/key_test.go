@@ -26,6 +26,7 @@ import (
 	"stead.dev/stead/internal/platform/signal"
 	"stead.dev/stead/internal/platform/testkit"
 	"stead.dev/stead/internal/platform/throttle"
+	"stead.dev/stead/internal/port/mailer"
 )
 
 // here is where the tests call from.
@@ -59,7 +60,7 @@ func each(t *testing.T, f func(t *testing.T, w *world)) {
 		}
 		accounts, err := account.New(account.Config{
 			DB: d, Clock: clk, Box: box, Queue: q, Signals: signal.NewHub(d, clk, quiet), Limiter: throttle.New(d, clk),
-			Modules: everySection{}, BaseURL: "https://stead.test", Brand: brand.Fixed(brand.Brand{Name: "Stead"}), Language: "en", Currency: "USD",
+			Modules: everySection{}, BaseURL: "https://stead.test", Brand: brand.Fixed(brand.Brand{Name: "Stead"}), Letters: &mailer.Writer{Brand: brand.Fixed(brand.Brand{Name: "Stead"}), BaseURL: "https://stead.test"}, Language: "en", Currency: "USD",
 		})
 		if err != nil {
 			t.Fatal(err)

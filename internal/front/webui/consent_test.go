@@ -81,7 +81,7 @@ func newSite(t *testing.T) *site {
 	s := &site{t: t, off: off{}, mux: http.NewServeMux()}
 	s.accounts, err = account.New(account.Config{
 		DB: d, Clock: clk, Box: box, Queue: queue, Signals: hub, Limiter: throttle.New(d, clk), Mailer: nobody{},
-		Modules: s.off, Limits: account.DefaultLimits(), BaseURL: shopURL, Brand: brand.Fixed(brand.Brand{Name: "Shop"}), Language: "en", Currency: "USD", Log: slog.New(slog.DiscardHandler),
+		Modules: s.off, Limits: account.DefaultLimits(), BaseURL: shopURL, Brand: brand.Fixed(brand.Brand{Name: "Shop"}), Letters: &mailer.Writer{Brand: brand.Fixed(brand.Brand{Name: "Shop"}), BaseURL: shopURL}, Language: "en", Currency: "USD", Log: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -75,7 +75,7 @@ func newPublicSite(t *testing.T) *publicSite {
 	}
 	s.status = status.New(status.Config{
 		DB: s.db, Clock: clk, Events: &outboxtest.Recorder{}, Log: log, Machines: outsiders{}, Audience: outsiders{}, Parts: []string{status.API, status.DNS},
-		Queue: s, Mailer: s, Box: box, Limiter: throttle.New(s.db, clk), Limits: status.DefaultLimits(), BaseURL: "https://shop.example", Brand: brand.Fixed(brand.Brand{Name: "Shop"}),
+		Queue: s, Mailer: s, Box: box, Limiter: throttle.New(s.db, clk), Limits: status.DefaultLimits(), BaseURL: "https://shop.example", Brand: brand.Fixed(brand.Brand{Name: "Shop"}), Letters: &mailer.Writer{Brand: brand.Fixed(brand.Brand{Name: "Shop"}), BaseURL: "https://shop.example"},
 	})
 	s.reviews = reviews.New(reviews.Config{DB: s.db, Customers: outsiders{}})
 	New(Deps{

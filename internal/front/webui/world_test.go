@@ -184,7 +184,7 @@ func newSite(t *testing.T) *site {
 	}})
 	shown := status.New(status.Config{
 		DB: d, Clock: clk, Events: &outboxtest.Recorder{}, Log: log, Machines: oneMachine{}, Audience: oneMachine{}, Parts: []string{status.API},
-		Queue: jobs.Discard{}, Mailer: s.post, Box: box, Limiter: throttle.New(d, clk), BaseURL: s.url, Brand: brand.Fixed(brand.Brand{Name: "Stead & Sons"}),
+		Queue: jobs.Discard{}, Mailer: s.post, Box: box, Limiter: throttle.New(d, clk), BaseURL: s.url, Brand: brand.Fixed(brand.Brand{Name: "Stead & Sons"}), Letters: &mailer.Writer{Brand: brand.Fixed(brand.Brand{Name: "Stead & Sons"}), BaseURL: s.url},
 	})
 	webui.New(webui.Deps{
 		Status: shown, Templates: templates.All(), Reviews: reviews.New(reviews.Config{DB: d}),
@@ -223,7 +223,7 @@ func newAccounts(t *testing.T, d *db.DB, s *site, queue jobs.Enqueuer, log *slog
 	}
 	accounts, err := account.New(account.Config{
 		DB: d, Clock: s.clk, Box: box, Queue: queue, Signals: signal.NewHub(d, s.clk, log), Limiter: throttle.New(d, s.clk),
-		Mailer: s.post, Modules: everySection{}, Limits: account.DefaultLimits(), BaseURL: s.url, Brand: brand.Fixed(brand.Brand{Name: "Stead & Sons"}),
+		Mailer: s.post, Modules: everySection{}, Limits: account.DefaultLimits(), BaseURL: s.url, Brand: brand.Fixed(brand.Brand{Name: "Stead & Sons"}), Letters: &mailer.Writer{Brand: brand.Fixed(brand.Brand{Name: "Stead & Sons"}), BaseURL: s.url},
 		Language: "en", Currency: "USD", Log: log,
 	})
 	if err != nil {

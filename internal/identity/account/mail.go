@@ -1,36 +1,64 @@
 package account
 
 import (
-	"strings"
-
 	"stead.dev/stead/internal/platform/i18n"
 	"stead.dev/stead/internal/port/mailer"
 )
 
+// mailOf is a kind of mail with its texts.
+func mailOf(kind mailKind) mailer.Kind {
+	k := mailer.Kind{
+		ID: "account." + string(kind), Subject: "account.mail." + string(kind) + ".subject", Text: "account.mail." + string(kind) + ".text",
+		Button: "letters.security", Greeting: "account.mail.greeting", Footer: []string{"account.mail.signature", "account.mail.support"},
+	}
+	switch kind {
+	case mailRecovery:
+		k.Button = "letters.set_password"
+	case mailWelcome, mailVerifyEmail:
+		k.Button = "letters.confirm_address"
+	}
+	return k
+}
+
+// Mails are the kinds of mails that the section sends.
+func Mails() []mailer.Kind {
+	var all []mailer.Kind
+	for _, kind := range []mailKind{
+		mailWelcome, mailVerifyEmail, mailEmailChanged, mailRecovery, mailSignedIn, mailPasswordChanged, mailTwoFactorOn, mailTwoFactorOff,
+		mailRecoveryCodeUsed, mailPasskeyAdded, mailPasskeyRemoved,
+	} {
+		all = append(all, mailOf(kind))
+	}
+	return all
+}
+
 // compose writes a mail in its owner's language: a greeting, what happened or what to do, the client that caused it,
 // and what to do if that was somebody else.
 func (s *Service) compose(id, to string, p Profile, a mailArgs, token string) mailer.Message {
+	b := s.Brand()
 	text := func(key string, data map[string]any) string { return i18n.T(p.Locale, "account.mail."+key, data) }
-	data := map[string]any{"Company": s.Brand().Name, "Name": p.Name, "Email": p.Email, "Link": s.link(a.Mail, token)}
-	greeting := "greeting"
+	greeting := text("greeting", map[string]any{"Name": p.Name})
 	if !p.EmailVerified || to != p.Email {
 		// Anybody may have entered this address: what they call themselves, and their browser, is no message to its owner.
-		greeting, a.UserAgent = "greeting_plain", "—"
+		greeting, a.UserAgent = text("greeting_plain", nil), "—"
 	}
-	parts := []string{text(greeting, data), text(string(a.Mail)+".text", data)}
+	l := mailer.Letter{
+		Kind: mailOf(a.Mail), ID: id, To: to, Lang: p.Locale, Page: s.link(a.Mail, token), Greeting: greeting,
+		Footer: []string{text("signature", map[string]any{"Company": b.Name})},
+	}
+	l.Words = map[string]any{"Link": l.Page}
 	if a.Address != "" {
-		parts = append(parts, text("where", map[string]any{
-			"Time": i18n.Minute(a.At), "Address": a.Address, "Browser": a.UserAgent,
-		}))
-		parts = append(parts, text("not_you", map[string]any{"Link": s.BaseURL + "/recover"}))
+		forgotten := s.BaseURL + "/recover"
+		l.Links = []string{forgotten}
+		l.After = []string{
+			text("where", map[string]any{"Time": i18n.Minute(a.At), "Address": a.Address, "Browser": a.UserAgent}),
+			text("not_you", map[string]any{"Link": forgotten}),
+		}
 	}
-	parts = append(parts, text("signature", data))
-	if s.Brand().Support != "" {
-		parts = append(parts, text("support", map[string]any{"Support": s.Brand().Support}))
+	if b.Support != "" {
+		l.Footer = append(l.Footer, text("support", map[string]any{"Support": b.Support}))
 	}
-	return mailer.Message{
-		ID: id, To: to, Subject: text(string(a.Mail)+".subject", data), Text: strings.Join(parts, "\n\n") + "\n",
-	}
+	return s.Letters.Write(l)
 }
 
 // link is the page that a mail links to.

@@ -100,7 +100,8 @@ type Config struct {
 	// passkeys are bound to its host.
 	BaseURL string
 	// Brand is named in mails, authenticator apps and passkeys.
-	Brand brand.Source
+	Brand   brand.Source
+	Letters *mailer.Writer
 	// Language and Currency of new accounts that name none.
 	Language, Currency string
 	// Log has a line for each failed sign-in, for programs that shut addresses out.

@@ -100,7 +100,7 @@ func newWorld(t *testing.T, d *db.DB, clk *clock.Fake) *world {
 	hub.Subscribe(Topic, func(payload string) { *w.told = append(*w.told, payload) })
 	w.Service, err = New(Config{
 		DB: d, Clock: clk, Box: box, Queue: w.queue, Signals: hub, Limiter: throttle.New(d, clk), Mailer: w.post,
-		Modules: everySection{}, Limits: DefaultLimits(), BaseURL: "https://stead.test", Brand: brand.Fixed(brand.Brand{Name: "Stead"}),
+		Modules: everySection{}, Limits: DefaultLimits(), BaseURL: "https://stead.test", Brand: brand.Fixed(brand.Brand{Name: "Stead"}), Letters: &mailer.Writer{Brand: brand.Fixed(brand.Brand{Name: "Stead"}), BaseURL: "https://stead.test"},
 		Language: "en", Currency: "USD", Log: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {

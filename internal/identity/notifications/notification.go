@@ -244,6 +244,11 @@ func (n notification) title(lang string) string { return n.say(lang, ".title") }
 func (n notification) body(lang string) string  { return n.say(lang, ".body") }
 
 func (n notification) say(lang, part string) string {
+	return i18n.T(lang, "notification."+n.kind+part, n.data(lang))
+}
+
+// data fills the placeholders of the texts.
+func (n notification) data(lang string) map[string]any {
 	data := map[string]any{"Reason": ""}
 	for name, v := range n.words {
 		data[name] = v
@@ -251,7 +256,7 @@ func (n notification) say(lang, part string) string {
 	if key := n.words["Reason"]; key != "" && i18n.Has(lang, "error."+key) {
 		data["Reason"] = i18n.T(lang, "error."+key, nil)
 	}
-	return i18n.T(lang, "notification."+n.kind+part, data)
+	return data
 }
 
 // pages are the pages of a service on which what a notification is about is mended, by kind. Other kinds lead to its overview.

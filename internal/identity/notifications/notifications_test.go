@@ -69,7 +69,7 @@ func engines(t *testing.T, f func(t *testing.T, w *world)) {
 		}
 		w := &world{t: t, db: d, clk: clk, post: &post{}, queue: q}
 		w.Service = notifications.New(notifications.Config{
-			DB: d, Queue: q, Mailer: w.post, Brand: brand.Fixed(brand.Brand{Name: "Stead", Support: "help@stead.test"}), BaseURL: "https://stead.test",
+			DB: d, Queue: q, Mailer: w.post, Brand: brand.Fixed(brand.Brand{Name: "Stead", Support: "help@stead.test"}), Letters: &mailer.Writer{Brand: brand.Fixed(brand.Brand{Name: "Stead", Support: "help@stead.test"}), BaseURL: "https://stead.test"}, BaseURL: "https://stead.test",
 			Recipients: owners{
 				1: {Email: "ann@stead.test", Name: "Ann", Locale: "ru", Open: true},
 				2: {Email: "bob@stead.test", Name: "Bob", Locale: "en"},

@@ -3,8 +3,8 @@ package notifications
 import (
 	"context"
 	"errors"
+	"slices"
 	"strconv"
-	"strings"
 
 	"stead.dev/stead/internal/platform/brand"
 	"stead.dev/stead/internal/platform/db"
@@ -42,6 +42,7 @@ type Config struct {
 	Recipients Recipients
 	Mailer     mailer.Mailer
 	Brand      brand.Source
+	Letters    *mailer.Writer
 	BaseURL    string // of the installation
 }
 
@@ -112,25 +113,48 @@ func (s *Service) mail(ctx context.Context, id int64) error {
 	if to.Name == "" {
 		greeting = "greeting_plain"
 	}
-	parts := []string{text(greeting, map[string]any{"Name": to.Name}), n.body(to.Locale)}
+	b := s.Brand()
+	l := mailer.Letter{
+		Kind: mailOf(n.kind), ID: "notification-" + strconv.FormatInt(id, 10), To: to.Email, Lang: to.Locale, Words: n.data(to.Locale),
+		Greeting: text(greeting, map[string]any{"Name": to.Name}), Footer: []string{text("signature", map[string]any{"Company": b.Name})},
+	}
 	if link := n.link(); link != "" {
-		parts = append(parts, text("link", map[string]any{"Link": s.BaseURL + link}))
+		l.Page = s.BaseURL + link
+		l.After = []string{text("link", map[string]any{"Link": l.Page})}
 	}
-	parts = append(parts, text("signature", map[string]any{"Company": s.Brand().Name}))
-	if s.Brand().Support != "" {
-		parts = append(parts, text("support", map[string]any{"Support": s.Brand().Support}))
+	if b.Support != "" {
+		l.Footer = append(l.Footer, text("support", map[string]any{"Support": b.Support}))
 	}
-	err = s.Mailer.Send(ctx, mailer.Message{
-		ID: "notification-" + strconv.FormatInt(id, 10), To: to.Email, Subject: oneLine(n.title(to.Locale)), Text: strings.Join(parts, "\n\n") + "\n",
-	})
+	err = s.Mailer.Send(ctx, s.Letters.Write(l))
 	if errors.Is(err, mailer.ErrRejected) {
 		return jobs.Cancel(err)
 	}
 	return err
 }
 
-// oneLine keeps a name that a customer chose from being more than a part of a line.
-func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
+// Mails are the kinds of mails that the section sends.
+func Mails() []mailer.Kind {
+	var kinds []string
+	for _, r := range rules {
+		if r.severity.mailed() {
+			kinds = append(kinds, r.kind)
+		}
+	}
+	slices.Sort(kinds)
+	var all []mailer.Kind
+	for _, kind := range slices.Compact(kinds) {
+		all = append(all, mailOf(kind))
+	}
+	return all
+}
+
+// mailOf is the mail of a kind of notifications.
+func mailOf(kind string) mailer.Kind {
+	return mailer.Kind{
+		ID: "notification." + kind, Subject: "notification." + kind + ".title", Text: "notification." + kind + ".body",
+		Greeting: "notification.mail.greeting", Footer: []string{"notification.mail.signature", "notification.mail.support"},
+	}
+}
 
 // most is how many notifications one request can mark.
 const most = 100

@@ -233,6 +233,7 @@ func (s *Service) sendAlert(ctx context.Context, c channel, a alertRow) (key str
 	text := i18n.T(locale, "monitor.alert."+string(a.kind), words)
 	return s.send(ctx, c, message{
 		id: "alert_" + strconv.FormatInt(a.id, 10), typ: "monitor." + string(a.kind), text: text, at: a.createdAt, alert: &d, outageID: a.outageID,
+		lang: locale, words: words, page: s.BaseURL + "/panel/monitors/" + strconv.FormatInt(d.MonitorID, 10),
 	})
 }
 
@@ -243,6 +244,31 @@ type message struct {
 	alert         *alertData
 	outageID      int64
 	code          string
+	// Of a mail: its language, what fills its text, and the page that it leads to.
+	lang  string
+	words map[string]any
+	page  string
+}
+
+// Mails are the kinds of mails that the section sends.
+func Mails() []mailer.Kind {
+	var all []mailer.Kind
+	for _, typ := range []string{
+		"monitor.down", "monitor.up", "monitor.reminder", "monitor.flapping", "monitor.settled", "monitor.ssl", "monitor.domain", "channel.code", "channel.test",
+	} {
+		all = append(all, mailOf(typ))
+	}
+	return all
+}
+
+// mailOf is the mail of a type of messages, whose text is monitor.alert.<kind>.
+func mailOf(typ string) mailer.Kind {
+	_, kind, _ := strings.Cut(typ, ".")
+	k := mailer.Kind{ID: typ, Text: "monitor.alert." + kind, Button: "letters.monitor"}
+	if typ == "channel.test" {
+		k.Button = "letters.monitors"
+	}
+	return k
 }
 
 // sendTimeout bounds one attempt.
@@ -261,9 +287,9 @@ func (s *Service) send(ctx context.Context, c channel, m message) (key string, e
 	)
 	switch c.typ {
 	case byEmail:
-		err := s.Mailer.Send(ctx, mailer.Message{
-			ID: "monitor-" + strings.ReplaceAll(m.id, "_", "-"), To: a.Target, Subject: oneLine(firstLine(m.text)), Text: m.text + "\n",
-		})
+		err := s.Mailer.Send(ctx, s.Letters.Write(mailer.Letter{
+			Kind: mailOf(m.typ), ID: "monitor-" + strings.ReplaceAll(m.id, "_", "-"), To: a.Target, Lang: m.lang, Words: m.words, Page: m.page,
+		}))
 		switch {
 		case errors.Is(err, mailer.ErrRejected):
 			return "rejected", nil
@@ -333,10 +359,6 @@ func (s *Service) sendPush(ctx context.Context, c channel, m message) (key strin
 func escapeSlack(s string) string {
 	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(s)
 }
-
-func firstLine(s string) string { line, _, _ := strings.Cut(s, "\n"); return line }
-
-func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
 // telegram is where bots are called.
 func (s *Service) telegram() string {

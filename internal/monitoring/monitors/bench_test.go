@@ -28,6 +28,7 @@ import (
 	"stead.dev/stead/internal/platform/secret"
 	"stead.dev/stead/internal/platform/signal"
 	"stead.dev/stead/internal/platform/testkit"
+	"stead.dev/stead/internal/port/mailer"
 )
 
 // targetsEnv makes the program of the tests a server of targets: what that uses is not the monitors'.
@@ -100,7 +101,7 @@ func benched(b *testing.B, f func(b *testing.B, s *Service, base string)) {
 			s := New(Config{
 				DB: d, Clock: clock.System(0), Events: &outboxtest.Recorder{}, Box: box, Signals: signal.NewHub(d, clock.System(0), log), Log: log,
 				Prober:  probe.New(probe.Config{Clock: clock.System(0), AllowLoopback: true}),
-				BaseURL: "http://stead.test", Queue: jobs.Discard{}, Limiter: always{}, Brand: brand.Fixed(brand.Brand{Name: "Stead"}), AllowLoopback: true,
+				BaseURL: "http://stead.test", Queue: jobs.Discard{}, Limiter: always{}, Brand: brand.Fixed(brand.Brand{Name: "Stead"}), Letters: &mailer.Writer{Brand: brand.Fixed(brand.Brand{Name: "Stead"}), BaseURL: "https://stead.test"}, AllowLoopback: true,
 			})
 			s.Connect(Needs{Services: unlimited{}, Owners: unlimited{}, Devices: phones{}})
 			f(b, s, targets(b))

@@ -120,9 +120,10 @@ func (s *Service) sendCode(ctx context.Context, c channel, code string) error {
 	if err != nil {
 		return err
 	}
+	words := map[string]any{"Code": code, "Company": s.Brand().Name}
 	key, err := s.send(ctx, c, message{
 		id: "code_" + secret.Token("", 12), typ: "channel.code", at: s.Clock.Now(), code: code,
-		text: i18n.T(locale, "monitor.alert.code", map[string]any{"Code": code, "Company": s.Brand().Name}),
+		text: i18n.T(locale, "monitor.alert.code", words), lang: locale, words: words,
 	})
 	if err != nil || key == "" {
 		return err
@@ -196,8 +197,10 @@ func (s *Service) testChannel(ctx context.Context, accountID, id int64) (out cha
 		if err != nil {
 			return out, err
 		}
+		words := map[string]any{"Company": s.Brand().Name}
 		key, err := s.send(ctx, out, message{
-			id: "test_" + secret.Token("", 12), typ: "channel.test", at: s.Clock.Now(), text: i18n.T(locale, "monitor.alert.test", map[string]any{"Company": s.Brand().Name}),
+			id: "test_" + secret.Token("", 12), typ: "channel.test", at: s.Clock.Now(), text: i18n.T(locale, "monitor.alert.test", words),
+			lang: locale, words: words, page: s.BaseURL + "/panel/monitors",
 		})
 		if err != nil {
 			return out, err

@@ -48,7 +48,8 @@ type Config struct {
 	Mailer  mailer.Mailer
 	Limiter throttle.Limiter
 	// Brand is named in what is sent.
-	Brand brand.Source
+	Brand   brand.Source
+	Letters *mailer.Writer
 	// TelegramURL replaces the address of Telegram; for tests.
 	TelegramURL string
 	// AllowLoopback accepts targets on this machine; for tests.

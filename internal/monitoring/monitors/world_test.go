@@ -19,6 +19,7 @@ import (
 	"stead.dev/stead/internal/platform/signal"
 	"stead.dev/stead/internal/platform/testkit"
 	"stead.dev/stead/internal/platform/throttle"
+	"stead.dev/stead/internal/port/mailer"
 	"stead.dev/stead/internal/port/push"
 )
 
@@ -109,7 +110,7 @@ func (in database) replica(t *testing.T, clk clock.Clock, prober Prober) *Servic
 	log := slog.New(slog.DiscardHandler)
 	s := New(Config{
 		DB: d, Clock: clk, Events: &told{}, Box: in.box, Signals: signal.NewHub(d, clk, log), Prober: prober, Log: log,
-		BaseURL: "http://stead.test", Queue: jobs.Discard{}, Limiter: always{}, Brand: brand.Fixed(brand.Brand{Name: "Stead"}), AllowLoopback: true,
+		BaseURL: "http://stead.test", Queue: jobs.Discard{}, Limiter: always{}, Brand: brand.Fixed(brand.Brand{Name: "Stead"}), Letters: &mailer.Writer{Brand: brand.Fixed(brand.Brand{Name: "Stead"}), BaseURL: "https://stead.test"}, AllowLoopback: true,
 	})
 	s.Connect(Needs{Services: unlimited{}, Owners: unlimited{}, Devices: phones{}})
 	return s

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"regexp"
 	"slices"
 	"sync"
 
@@ -41,7 +42,8 @@ type catalogue struct {
 	// Each localizer knows exactly one supported tag. So go-i18n's own matching, which sends uz-Cyrl to Russian, never
 	// chooses.
 	localizers map[string]*goi18n.Localizer
-	ids        map[string]map[string]bool // language → id
+	ids        map[string]map[string]bool   // language → id
+	texts      map[string]map[string]string // language → id → text with its placeholders; of plurals the general form
 }
 
 // load parses the catalogues at their first use, not at the start of every command. They are part of the binary, so
@@ -57,14 +59,14 @@ var load = sync.OnceValue(func() *catalogue {
 func parse(files fs.FS) (*catalogue, error) {
 	bundle := goi18n.NewBundle(language.Make(Fallback))
 	bundle.RegisterUnmarshalFunc("toml", toml.Unmarshal)
-	c := &catalogue{localizers: map[string]*goi18n.Localizer{}, ids: map[string]map[string]bool{}}
+	c := &catalogue{localizers: map[string]*goi18n.Localizer{}, ids: map[string]map[string]bool{}, texts: map[string]map[string]string{}}
 
 	paths, err := fs.Glob(files, "locales/*.toml")
 	if err != nil {
 		return nil, err
 	}
 	for _, lang := range Supported() {
-		c.ids[lang] = map[string]bool{}
+		c.ids[lang], c.texts[lang] = map[string]bool{}, map[string]string{}
 	}
 	for _, path := range paths {
 		// go-i18n reads the language from the part of the name before .toml.
@@ -78,6 +80,7 @@ func parse(files fs.FS) (*catalogue, error) {
 		}
 		for _, message := range file.Messages {
 			ids[message.ID] = true
+			c.texts[file.Tag.String()][message.ID] = message.Other
 		}
 	}
 	for _, lang := range Supported() {
@@ -102,6 +105,23 @@ func T(lang, id string, data map[string]any) string {
 		return id
 	}
 	return text
+}
+
+// Raw returns the text of an id as the catalogue has it, with its placeholders; of plurals the general form.
+func Raw(lang, id string) string { return load().texts[lang][id] }
+
+var placeholderForm = regexp.MustCompile(`\{\{\s*\.([A-Za-z]+)\s*\}\}`)
+
+// Placeholders lists the names in a text's {{.Placeholders}}, each once, in order.
+func Placeholders(text string) []string {
+	names := []string{}
+	for _, m := range placeholderForm.FindAllStringSubmatch(text, -1) {
+		if !slices.Contains(names, m[1]) {
+			names = append(names, m[1])
+		}
+	}
+	slices.Sort(names)
+	return names
 }
 
 // Has reports whether an id has a text of its own in a language.

@@ -59,20 +59,22 @@ func (s *Service) sendMail(ctx context.Context, id int64) error {
 	if err != nil || to.Closed || !to.Verified {
 		return err
 	}
-	data := map[string]any{
-		"Company": s.Brand().Name, "Subject": t.Subject, "Number": t.ID, "Text": m.Body,
-		"Link": s.BaseURL + "/panel/support/" + strconv.FormatInt(t.ID, 10),
+	page := s.BaseURL + "/panel/support/" + strconv.FormatInt(t.ID, 10)
+	l := mailer.Letter{
+		Kind: answerMail, ID: "ticket-" + strconv.FormatInt(t.ID, 10) + "-" + strconv.FormatInt(m.ID, 10), To: to.Email, Lang: t.Language,
+		Words: map[string]any{"Subject": t.Subject, "Number": t.ID, "Text": m.Body, "Link": page}, Page: page, ReplyTo: s.replyTo(t.token),
 	}
-	text := i18n.T(t.Language, "tickets.mail.text", data)
-	replyTo := s.replyTo(t.token)
-	if replyTo != "" {
-		text += "\n\n" + i18n.T(t.Language, "tickets.mail.reply", data)
+	if l.ReplyTo != "" {
+		l.After = []string{i18n.T(t.Language, "tickets.mail.reply", nil)}
 	}
-	return s.Mailer.Send(ctx, mailer.Message{
-		ID: "ticket-" + strconv.FormatInt(t.ID, 10) + "-" + strconv.FormatInt(m.ID, 10), To: to.Email, ReplyTo: replyTo,
-		Subject: i18n.T(t.Language, "tickets.mail.subject", data), Text: text + "\n",
-	})
+	return s.Mailer.Send(ctx, s.Letters.Write(l))
 }
+
+// Mails are the kinds of mails that the section sends.
+func Mails() []mailer.Kind { return []mailer.Kind{answerMail} }
+
+// answerMail is the mail of an answer.
+var answerMail = mailer.Kind{ID: "tickets.answer", Subject: "tickets.mail.subject", Text: "tickets.mail.text", Button: "letters.ticket"}
 
 // replyTo is the address at which answers to a ticket arrive; empty where there is no address for questions.
 func (s *Service) replyTo(token string) string {

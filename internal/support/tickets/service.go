@@ -56,6 +56,7 @@ type Config struct {
 	Audit    Recorder
 	// Answers by mail arrive at the support address of Brand, with a ticket's token behind a plus sign.
 	Brand   brand.Source
+	Letters *mailer.Writer
 	BaseURL string
 }
 
