@@ -91,6 +91,9 @@ func (a *App) newEdge() (*api.Edge, error) {
 	if err == nil {
 		err = a.agentReads.open(e)
 	}
+	if err == nil {
+		err = a.exported.open(e, a.modules)
+	}
 	for _, op := range e.Operations() {
 		a.enabled.served[op.Section] = true
 	}

@@ -48,6 +48,7 @@ import (
 	"stead.dev/stead/internal/identity/account"
 	"stead.dev/stead/internal/identity/audit"
 	"stead.dev/stead/internal/identity/devices"
+	"stead.dev/stead/internal/identity/exports"
 	"stead.dev/stead/internal/identity/notifications"
 	"stead.dev/stead/internal/identity/oauth"
 	"stead.dev/stead/internal/monitoring/monitors"
@@ -151,6 +152,8 @@ type sections struct {
 	runs      *runs.Service
 	// agentReads calls operations for runs.
 	agentReads *agentOperations
+	exports    *exports.Service
+	exported   *exportedOperations
 	reviews    *reviews.Service
 	company    *company.Service
 	templates  *templates.Service
@@ -286,6 +289,7 @@ func (c *core) build(ctx context.Context, as role) (err error) {
 	})
 	c.admin.Inbox = c.tickets
 	c.company.Connect(company.Needs{Audit: c.admin})
+	c.buildExports()
 	c.watch = watch.New(watch.Config{
 		DB: c.db, Clock: c.clock, Ledger: func(ctx context.Context) error { return auditLedger(ctx, c.wallet) },
 		Unattempted: func(ctx context.Context, by time.Duration) (int, error) {
@@ -309,7 +313,7 @@ func (c *core) listModules() []module.Module {
 		c.audit.Module(),
 		c.catalog.Module(),
 		c.accounts.Module(),
-		{Name: "nodes", Subscriptions: []module.Subscription{{Types: []string{"service.*"}, Follow: places{c.nodes, c.catalog}.follow(c.services)}}, Needs: []any{c.nodes.Needs}},
+		{Name: "nodes", NoExport: "machines are nobody's", Subscriptions: []module.Subscription{{Types: []string{"service.*"}, Follow: places{c.nodes, c.catalog}.follow(c.services)}}, Needs: []any{c.nodes.Needs}},
 		c.services.Module(),
 		c.provisioning.Module(),
 		c.claims.Module(),
@@ -351,6 +355,7 @@ func (c *core) listModules() []module.Module {
 		c.company.Module(),
 		c.tickets.Module(),
 		c.watch.Module(),
+		c.exports.Module(),
 	}
 }
 

@@ -61,6 +61,7 @@ func (c *Client) assemble() {
 	c.Access.SSHKeys.caller = c.caller
 	c.Account.caller = c.caller
 	c.Account.Devices.caller = c.caller
+	c.Account.Export.caller = c.caller
 	c.Account.Passkeys.caller = c.caller
 	c.Account.TwoFactor.caller = c.caller
 	c.Addons.caller = c.caller
@@ -286,6 +287,7 @@ type AccountAPI struct {
 	caller *caller
 
 	Devices   AccountDevicesAPI
+	Export    AccountExportAPI
 	Passkeys  AccountPasskeysAPI
 	TwoFactor AccountTwoFactorAPI
 }
@@ -588,6 +590,59 @@ func (a *AccountDevicesAPI) Remove(ctx context.Context, body DevicesRemoveBody, 
 // DELETE /api/v1/me/devices/{device}
 func (a *AccountDevicesAPI) RemoveByID(ctx context.Context, device int64, options ...CallOption) error {
 	return a.caller.call(ctx, request{method: http.MethodDelete, path: "/api/v1/me/devices/" + number(device), options: options}, nil)
+}
+
+// AccountExportAPI has the operations account.export.*.
+type AccountExportAPI struct {
+	caller *caller
+}
+
+// Delete: delete the archive of your data.
+//
+// Before it expires by itself. One that is being made is given up.
+//
+// DELETE /api/v1/me/export
+func (a *AccountExportAPI) Delete(ctx context.Context, options ...CallOption) error {
+	return a.caller.call(ctx, request{method: http.MethodDelete, path: "/api/v1/me/export", options: options}, nil)
+}
+
+// Download: download the archive of your data. The caller closes the answer.
+//
+// For seven days after it was made, as often as you like.
+//
+// GET /api/v1/me/export/archive
+func (a *AccountExportAPI) Download(ctx context.Context, options ...CallOption) (*Download, error) {
+	return a.caller.download(ctx, request{method: http.MethodGet, path: "/api/v1/me/export/archive", options: options})
+}
+
+// Get: the archive of your data.
+//
+// Whether an archive of everything that is kept about the account is being made, or can be downloaded and until
+// when.
+//
+// GET /api/v1/me/export
+func (a *AccountExportAPI) Get(ctx context.Context, options ...CallOption) (*Export, error) {
+	answer := new(Export)
+	if err := a.caller.call(ctx, request{method: http.MethodGet, path: "/api/v1/me/export", options: options}, answer); err != nil {
+		return nil, err
+	}
+	return answer, nil
+}
+
+// Request: ask for an archive of your data.
+//
+// A ZIP with a JSON file for each kind of thing: profile, security log, orders, invoices, wallet, services and
+// what they consist of, domains, tickets with attachments, monitors and the rest, without passwords and other
+// secrets. It takes up to some minutes; a mail says when it is ready. An archive that is there is replaced. One
+// at a time.
+//
+// POST /api/v1/me/export
+func (a *AccountExportAPI) Request(ctx context.Context, options ...CallOption) (*Export, error) {
+	answer := new(Export)
+	if err := a.caller.call(ctx, request{method: http.MethodPost, path: "/api/v1/me/export", options: options}, answer); err != nil {
+		return nil, err
+	}
+	return answer, nil
 }
 
 // AccountPasskeysAPI has the operations account.passkeys.*.

@@ -2095,6 +2095,29 @@ const (
 	DomainsVerificationStatusFailed    = "failed"
 )
 
+// Export is an object of the API.
+type Export struct {
+	// When it is removed; null until it is ready
+	ExpiresAt *time.Time `json:"expires_at"`
+	// Percent
+	Progress    int64      `json:"progress"`
+	ReadyAt     *time.Time `json:"ready_at"`
+	RequestedAt *time.Time `json:"requested_at"`
+	// Null until it is ready
+	SizeBytes *int64 `json:"size_bytes"`
+	// none: you have not asked for one, or it has expired
+	// One of: none, pending, ready, failed.
+	Status string `json:"status"`
+}
+
+// The values of ExportStatus. A newer server may answer others.
+const (
+	ExportStatusNone    = "none"
+	ExportStatusPending = "pending"
+	ExportStatusReady   = "ready"
+	ExportStatusFailed  = "failed"
+)
+
 // FilesArchive is an object of the API.
 type FilesArchive struct {
 	// The new archive; of create.

@@ -11,6 +11,7 @@ func (s *Service) Module() module.Module {
 			{Types: []string{"service.terminated"}, Follow: s.Terminated},
 			{Types: []string{"ai.run_completed"}, Follow: s.Worked},
 		},
-		Needs: []any{s.Config, s.Needs},
+		Needs:  []any{s.Config, s.Needs},
+		Export: []module.Export{{File: "services/{service}/insights", Operation: "insights.list", Text: "exports.file.services_insights", Of: "services"}},
 	}
 }

@@ -11,5 +11,12 @@ func (s *Service) Module() module.Module {
 			{Types: []string{"insight.created"}, Follow: s.insightFound},
 		},
 		Needs: []any{s.Config, s.Needs},
+		Export: []module.Export{
+			{File: "agent", Operation: "ai.settings", Text: "exports.file.agent"},
+			{File: "services/{service}/agent/conversations", Operation: "ai.conversations", Text: "exports.file.services_agent_conversations", Of: "services"},
+			{File: "services/{service}/agent/conversations/{conversation}", Operation: "ai.conversation", Text: "exports.file.services_agent_conversations_one", Of: "services/{service}/agent/conversations"},
+			{File: "services/{service}/agent/changes", Operation: "ai.changes", Text: "exports.file.services_agent_changes", Of: "services"},
+			{File: "services/{service}/agent/approvals", Operation: "ai.approvals", Text: "exports.file.services_agent_approvals", Of: "services"},
+		},
 	}
 }

@@ -8,5 +8,9 @@ func (s *Service) Module() module.Module {
 		Name: "invoices", Routes: s.Operations(), Run: s.Run, OnClose: s.Forget,
 		Subscriptions: []module.Subscription{{Types: []string{"wallet.topup_succeeded", "wallet.topup_reversed"}, Follow: s.Follow}},
 		Needs:         []any{s.Config, s.Needs},
+		Export: []module.Export{
+			{File: "billing", Operation: "account.billing", Text: "exports.file.billing"},
+			{File: "invoices", Operation: "invoices.list", Text: "exports.file.invoices"},
+		},
 	}
 }

@@ -8,5 +8,9 @@ func (s *Service) Module() module.Module {
 		Name: "loyalty", Routes: s.Operations(),
 		Subscriptions: []module.Subscription{{Types: []string{"order.completed", "order.refunded"}, Follow: s.Follow}},
 		Needs:         []any{s.Config},
+		Export: []module.Export{
+			{File: "loyalty", Operation: "loyalty.get", Text: "exports.file.loyalty"},
+			{File: "referral", Operation: "loyalty.referral", Text: "exports.file.referral"},
+		},
 	}
 }

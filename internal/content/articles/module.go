@@ -8,7 +8,10 @@ import (
 
 // Module is what the section adds to the program.
 func (s *Service) Module() module.Module {
-	return module.Module{Name: "articles", Routes: s.Operations(), Run: s.Run, Needs: []any{s.Config}}
+	return module.Module{
+		Name: "articles", Routes: s.Operations(), Run: s.Run, Needs: []any{s.Config},
+		NoExport: "articles are the company's",
+	}
 }
 
 // Run brings the library in when a server starts. What prevents it is logged, and the next start tries again: nothing

@@ -4,5 +4,5 @@ import "stead.dev/stead/internal/platform/module"
 
 // Module is what the section adds to the program.
 func (s *Service) Module() module.Module {
-	return module.Module{Name: "company", Routes: s.staff(), Needs: []any{s.Needs}}
+	return module.Module{Name: "company", Routes: s.staff(), Needs: []any{s.Needs}, NoExport: "how the company shows itself"}
 }

@@ -18,6 +18,7 @@ func (s *Service) Module() module.Module {
 			jobs.Work(w, func(ctx context.Context, _ fetchArgs) error { return s.Fetch(ctx) })
 		},
 		Schedule: s.schedule,
+		NoExport: "rates are nobody's",
 	}
 }
 

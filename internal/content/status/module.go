@@ -11,6 +11,7 @@ import (
 func (s *Service) Module() module.Module {
 	return module.Module{
 		Name: "status", Routes: s.Operations(), Workers: register(s), Schedule: schedule, Run: s.Run, Needs: []any{s.Config},
+		NoExport: "who is mailed of incidents is known by the address alone",
 	}
 }
 

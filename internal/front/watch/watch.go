@@ -41,7 +41,8 @@ const ledgerEvery = time.Hour
 // Module is what it adds to the program.
 func (w *Watch) Module() module.Module {
 	return module.Module{
-		Name: "watch", Needs: []any{w.Config},
+		NoExport: "figures of the whole installation",
+		Name:     "watch", Needs: []any{w.Config},
 		Workers: func(workers *river.Workers) {
 			jobs.Work(workers, func(ctx context.Context, _ ledgerArgs) error { return w.checkLedger(ctx) })
 		},

@@ -9,7 +9,13 @@ import (
 
 // Module is what the section adds to the program.
 func (s *Service) Module() module.Module {
-	return module.Module{Name: "access", Routes: s.Operations(), Workers: s.Register, Needs: []any{s.Config}}
+	return module.Module{
+		Name: "access", Routes: s.Operations(), Workers: s.Register, Needs: []any{s.Config},
+		Export: []module.Export{
+			{File: "services/{service}/ftp-accounts", Operation: "access.ftp.list", Text: "exports.file.services_ftp_accounts", Of: "services"},
+			{File: "services/{service}/ssh-keys", Operation: "access.ssh_keys.list", Text: "exports.file.services_ssh_keys", Of: "services"},
+		},
+	}
 }
 
 // Register adds the section's worker.

@@ -8,5 +8,6 @@ func (s *Service) Module() module.Module {
 		Name: "certificates", Routes: s.Operations(), Workers: s.Register, Schedule: s.Schedule,
 		Subscriptions: []module.Subscription{{Types: []string{"site_domain.*"}, Follow: s.Follow}},
 		Needs:         []any{s.Config},
+		Export:        []module.Export{{File: "services/{service}/certificates", Operation: "certificates.list", Text: "exports.file.services_certificates", Of: "services"}},
 	}
 }

@@ -9,7 +9,10 @@ import (
 
 // Module is what the section adds to the program.
 func (s *Service) Module() module.Module {
-	return module.Module{Name: "cron", Routes: s.Operations(), Workers: s.Register, Needs: []any{s.Config}}
+	return module.Module{
+		Name: "cron", Routes: s.Operations(), Workers: s.Register, Needs: []any{s.Config},
+		Export: []module.Export{{File: "services/{service}/cron", Operation: "cron.list", Text: "exports.file.services_cron", Of: "services"}},
+	}
 }
 
 // Register adds the section's worker.

@@ -9,7 +9,10 @@ import (
 
 // Module is what the section adds to the program.
 func (s *Service) Module() module.Module {
-	return module.Module{Name: "databases", Routes: s.Operations(), Workers: s.Register, Needs: []any{s.Config}}
+	return module.Module{
+		Name: "databases", Routes: s.Operations(), Workers: s.Register, Needs: []any{s.Config},
+		Export: []module.Export{{File: "services/{service}/databases", Operation: "databases.list", Text: "exports.file.services_databases", Of: "services"}},
+	}
 }
 
 // Register adds the section's worker.

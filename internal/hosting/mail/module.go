@@ -8,5 +8,6 @@ func (s *Service) Module() module.Module {
 		Name: "mail", Routes: s.Operations(), Workers: s.Register, Schedule: s.Schedule,
 		Subscriptions: []module.Subscription{{Types: []string{"site_domain.*"}, Follow: s.Follow}},
 		Needs:         []any{s.Config},
+		Export:        []module.Export{{File: "services/{service}/mailboxes", Operation: "mail.mailboxes.list", Text: "exports.file.services_mailboxes", Of: "services"}},
 	}
 }

@@ -9,7 +9,10 @@ import (
 
 // Module is what the section adds to the program.
 func (s *Service) Module() module.Module {
-	return module.Module{Name: "php", Routes: s.Operations(), Workers: s.Register, Needs: []any{s.Config}}
+	return module.Module{
+		Name: "php", Routes: s.Operations(), Workers: s.Register, Needs: []any{s.Config},
+		Export: []module.Export{{File: "services/{service}/php", Operation: "php.get", Text: "exports.file.services_php", Of: "services"}},
+	}
 }
 
 // Register adds the section's worker.

@@ -8,5 +8,6 @@ func (s *Service) Module() module.Module {
 		Name: "sitedomains", Routes: s.Operations(), Workers: s.Register, Schedule: s.Schedule,
 		Subscriptions: []module.Subscription{{Types: []string{"service.*"}, Follow: s.Follow}},
 		Needs:         []any{s.Config, s.Needs},
+		Export:        []module.Export{{File: "services/{service}/domains", Operation: "hosting.domains.list", Text: "exports.file.services_domains", Of: "services"}},
 	}
 }

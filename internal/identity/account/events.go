@@ -34,6 +34,8 @@ const (
 	EventSSHKeyAdded        EventKind = "ssh_key_added"
 	EventSSHKeyRemoved      EventKind = "ssh_key_removed"
 	EventFTPAccountAdded    EventKind = "ftp_account_added"
+	EventExportRequested    EventKind = "export_requested"
+	EventExportDownloaded   EventKind = "export_downloaded"
 )
 
 // Event is a row of an account's security log.

@@ -116,6 +116,11 @@ func (s *Service) notifyAt(ctx context.Context, tx *db.Tx, kind mailKind, accoun
 	}, nil)
 }
 
+// MailExportReady tells the owner that the archive of the account's data can be downloaded, which c has asked for.
+func (s *Service) MailExportReady(ctx context.Context, tx *db.Tx, account int64, c Client) error {
+	return s.notify(ctx, tx, mailExportReady, account, c)
+}
+
 // mailKind names a mail; its texts are account.mail.<kind>.subject and .text.
 type mailKind string
 
@@ -131,4 +136,5 @@ const (
 	mailRecoveryCodeUsed mailKind = "recovery_code_used"
 	mailPasskeyAdded     mailKind = "passkey_added"
 	mailPasskeyRemoved   mailKind = "passkey_removed"
+	mailExportReady      mailKind = "export_ready"
 )

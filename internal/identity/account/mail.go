@@ -68,6 +68,8 @@ func (s *Service) link(kind mailKind, token string) string {
 		return s.BaseURL + "/recover/" + token
 	case mailWelcome, mailVerifyEmail:
 		return s.BaseURL + "/email/" + token
+	case mailExportReady:
+		return s.BaseURL + "/panel/account/data"
 	default:
 		return s.BaseURL + "/panel/account/security"
 	}

@@ -8,5 +8,6 @@ func (s *Service) Module() module.Module {
 		Name: "notifications", Routes: s.Operations(), Workers: s.Register, Schedule: s.Schedule,
 		Subscriptions: []module.Subscription{{Types: EventTypes(), Follow: s.Follow}},
 		Needs:         []any{s.Config, s.Needs},
+		Export:        []module.Export{{File: "notifications", Operation: "notifications.list", Text: "exports.file.notifications"}},
 	}
 }

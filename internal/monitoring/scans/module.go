@@ -8,5 +8,6 @@ func (s *Service) Module() module.Module {
 		Name: "scans", Routes: s.Operations(), Workers: s.Register, Schedule: s.Schedule, OnClose: s.closed,
 		Subscriptions: []module.Subscription{{Types: []string{"service.provisioned", "service.restored", "service.terminated"}, Follow: s.Follow}},
 		Needs:         []any{s.Config, s.Needs},
+		Export:        []module.Export{{File: "scans", Operation: "scans.list", Text: "exports.file.scans"}},
 	}
 }

@@ -8,5 +8,6 @@ func (s *Service) Module() module.Module {
 		Name: "sla", Routes: s.Operations(), Workers: s.Register, Schedule: s.Schedule, OnClose: s.Closed,
 		Subscriptions: []module.Subscription{{Types: []string{"service.provisioned", "service.tariff_changed", "service.restored"}, Follow: s.Follow}},
 		Needs:         []any{s.Config, s.Needs},
+		Export:        []module.Export{{File: "services/{id}/uptime", Operation: "sla.uptime", Text: "exports.file.services_uptime", Of: "services"}},
 	}
 }

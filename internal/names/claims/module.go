@@ -9,6 +9,7 @@ func (s *Service) Module() module.Module {
 		Subscriptions: []module.Subscription{{
 			Types: []string{"service.terminated", "service.provision_failed", "site_domain.removed"}, Follow: s.Follow,
 		}},
-		Needs: []any{s.Config, s.Needs},
+		Needs:  []any{s.Config, s.Needs},
+		Export: []module.Export{{File: "domain-claims", Operation: "claims.list", Text: "exports.file.domain_claims"}},
 	}
 }

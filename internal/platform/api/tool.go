@@ -80,6 +80,9 @@ func (t *Tool) Summary() string {
 // Scopes are those of which a token needs one; none when any token will do.
 func (t *Tool) Scopes() []string { return t.declared.Scopes }
 
+// ByKey reports whether resellers call the operation with their keys.
+func (t *Tool) ByKey() bool { return t.declared.Auth == Key }
+
 // Allows reports whether a principal may call the operation: its section is on, and one of its scopes is granted.
 func (t *Tool) Allows(p auth.Principal) bool {
 	d := t.declared
@@ -90,20 +93,7 @@ func (t *Tool) Allows(p auth.Principal) bool {
 // returns what a client would get: JSON, in the language and currency of ctx. When the operation has a throttle of its
 // own, the call counts there.
 func (t *Tool) Call(ctx context.Context, p auth.Principal, arguments json.RawMessage) (json.RawMessage, error) {
-	if !t.Allows(p) {
-		return nil, fault.Forbidden.New()
-	}
-	if err := t.throttle(ctx, p); err != nil {
-		return nil, err
-	}
-	r, err := t.request(ctx, arguments)
-	if err != nil {
-		return nil, err
-	}
-	if asked, ok := i18n.Lookup(r.URL.Query().Get("lang")); ok {
-		ctx = i18n.WithResolvedLang(ctx, asked)
-	}
-	in, err := t.edge.decode(t.declared, r, nil)
+	ctx, in, r, err := t.open(ctx, p, arguments)
 	if err != nil {
 		return nil, err
 	}
@@ -116,6 +106,39 @@ func (t *Tool) Call(ctx context.Context, p auth.Principal, arguments json.RawMes
 	}
 	_, body, err := encode(t.declared, out)
 	return body, err
+}
+
+// Download calls an operation that streams, as Call does, and returns what it answers, of any type.
+func (t *Tool) Download(ctx context.Context, p auth.Principal, arguments json.RawMessage) ([]byte, error) {
+	ctx, in, r, err := t.open(ctx, p, arguments)
+	if err != nil {
+		return nil, err
+	}
+	if t.declared.stream == nil {
+		return nil, fmt.Errorf("operation %q is no stream", t.declared.ID)
+	}
+	w := &bufferedAnswer{header: http.Header{}}
+	err = t.declared.stream(ctx, p, in, w, r)
+	return w.body.Bytes(), err
+}
+
+// open admits a call, counts it and decodes its arguments.
+func (t *Tool) open(ctx context.Context, p auth.Principal, arguments json.RawMessage) (context.Context, any, *http.Request, error) {
+	if !t.Allows(p) {
+		return ctx, nil, nil, fault.Forbidden.New()
+	}
+	if err := t.throttle(ctx, p); err != nil {
+		return ctx, nil, nil, err
+	}
+	r, err := t.request(ctx, arguments)
+	if err != nil {
+		return ctx, nil, nil, err
+	}
+	if asked, ok := i18n.Lookup(r.URL.Query().Get("lang")); ok {
+		ctx = i18n.WithResolvedLang(ctx, asked)
+	}
+	in, err := t.edge.decode(t.declared, r, nil)
+	return ctx, in, r, err
 }
 
 // streamed returns what a stream answers, which must be JSON of a bounded length.

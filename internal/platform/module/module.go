@@ -29,6 +29,10 @@ type Module struct {
 	Run func(ctx context.Context)
 	// OnClose removes what the section keeps that names a person when an account is closed, or refuses that it is.
 	OnClose func(ctx context.Context, tx *db.Tx, accountID int64) error
+	// Export are the files by which the section takes part in the archive of an account's data.
+	Export []Export
+	// NoExport says why the section has nothing in that archive. Each section has either.
+	NoExport string
 	// Needs are the structs with what the section asks of others. Nothing in them may be nil: see Complete.
 	Needs []any
 }
@@ -37,4 +41,26 @@ type Module struct {
 type Subscription struct {
 	Types  []string
 	Follow outbox.Subscriber
+}
+
+// Export is a file in the archive of an account's data, or one for each row of another file. It holds what an operation
+// answers that reads: the rows of all pages of a list, or the object.
+type Export struct {
+	// File is the path in the archive, without extension. Parameters of the operation's path stand in braces, as in
+	// "services/{service}/databases".
+	File string
+	// Operation is the id of an operation that reads.
+	Operation string
+	// Text is the id of the text that says what the file is.
+	Text string
+	// Of is the File for whose rows it is read, each with the row's id as the parameter that Of does not have; empty for a
+	// file of the account itself.
+	Of string
+	// Rows leads to the rows in the answers of Of, as in "messages.attachments"; empty: they are those of a list, or the
+	// answer itself.
+	Rows string
+	// Omit are members that are left out: secrets.
+	Omit []string
+	// Raw operations answer a file, which is kept as it is, under the row's name.
+	Raw bool
 }

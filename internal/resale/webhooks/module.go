@@ -8,5 +8,6 @@ func (s *Service) Module() module.Module {
 		Name: "webhooks", Routes: s.Operations(), Workers: s.Register, Schedule: s.Schedule,
 		Subscriptions: []module.Subscription{{Types: []string{"*"}, Follow: s.Follow}},
 		Needs:         []any{s.Config},
+		Export:        []module.Export{{File: "reseller/webhooks", Operation: "reseller.webhooks.list", Text: "exports.file.reseller_webhooks"}},
 	}
 }

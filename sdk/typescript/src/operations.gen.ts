@@ -203,6 +203,56 @@ export class AccountDevicesAPI {
 
 }
 
+/** The operations account.export.*. */
+export class AccountExportAPI {
+	readonly #caller: Caller;
+
+	constructor(caller: Caller) {
+		this.#caller = caller;
+	}
+
+	/**
+	 * Delete the archive of your data. Before it expires by itself. One that is being made is given up.
+	 *
+	 * DELETE /api/v1/me/export
+	 */
+	async delete(options: CallOptions = {}): Promise<void> {
+		await this.#caller.call({ method: "DELETE", path: `/api/v1/me/export`, options });
+	}
+
+	/**
+	 * Download the archive of your data. For seven days after it was made, as often as you like.
+	 *
+	 * GET /api/v1/me/export/archive
+	 */
+	download(options: CallOptions = {}): Promise<Response> {
+		return this.#caller.download({ method: "GET", path: `/api/v1/me/export/archive`, options });
+	}
+
+	/**
+	 * The archive of your data. Whether an archive of everything that is kept about the account is being made, or
+	 * can be downloaded and until when.
+	 *
+	 * GET /api/v1/me/export
+	 */
+	get(options: CallOptions = {}): Promise<Answer<"account.export">> {
+		return this.#caller.call({ method: "GET", path: `/api/v1/me/export`, options });
+	}
+
+	/**
+	 * Ask for an archive of your data. A ZIP with a JSON file for each kind of thing: profile, security log, orders,
+	 * invoices, wallet, services and what they consist of, domains, tickets with attachments, monitors and the rest,
+	 * without passwords and other secrets. It takes up to some minutes; a mail says when it is ready. An archive
+	 * that is there is replaced. One at a time.
+	 *
+	 * POST /api/v1/me/export
+	 */
+	request(options: CallOptions = {}): Promise<Answer<"account.export.request">> {
+		return this.#caller.call({ method: "POST", path: `/api/v1/me/export`, options });
+	}
+
+}
+
 /** The operations account.passkeys.*. */
 export class AccountPasskeysAPI {
 	readonly #caller: Caller;
@@ -293,12 +343,14 @@ export class AccountTwoFactorAPI {
 export class AccountAPI {
 	readonly #caller: Caller;
 	readonly devices: AccountDevicesAPI;
+	readonly export: AccountExportAPI;
 	readonly passkeys: AccountPasskeysAPI;
 	readonly twoFactor: AccountTwoFactorAPI;
 
 	constructor(caller: Caller) {
 		this.#caller = caller;
 		this.devices = new AccountDevicesAPI(caller);
+		this.export = new AccountExportAPI(caller);
 		this.passkeys = new AccountPasskeysAPI(caller);
 		this.twoFactor = new AccountTwoFactorAPI(caller);
 	}

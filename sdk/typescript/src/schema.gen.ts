@@ -897,6 +897,54 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/me/export": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The archive of your data
+         * @description Whether an archive of everything that is kept about the account is being made, or can be downloaded and until when.
+         */
+        get: operations["account.export"];
+        put?: never;
+        /**
+         * Ask for an archive of your data
+         * @description A ZIP with a JSON file for each kind of thing: profile, security log, orders, invoices, wallet, services and what they consist of, domains, tickets with attachments, monitors and the rest, without passwords and other secrets. It takes up to some minutes; a mail says when it is ready. An archive that is there is replaced. One at a time.
+         */
+        post: operations["account.export.request"];
+        /**
+         * Delete the archive of your data
+         * @description Before it expires by itself. One that is being made is given up.
+         */
+        delete: operations["account.export.delete"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/me/export/archive": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Download the archive of your data
+         * @description For seven days after it was made, as often as you like.
+         */
+        get: operations["account.export.download"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/me/loyalty": {
         parameters: {
             query?: never;
@@ -6408,6 +6456,32 @@ export interface components {
             message: string;
             /** @description The X-Request-Id of the answer. */
             request_id?: string;
+        };
+        Export: {
+            /**
+             * Format: date-time
+             * @description When it is removed; null until it is ready
+             */
+            expires_at: string | null;
+            /**
+             * Format: int64
+             * @description Percent
+             */
+            progress: number;
+            /** Format: date-time */
+            ready_at: string | null;
+            /** Format: date-time */
+            requested_at: string | null;
+            /**
+             * Format: int64
+             * @description Null until it is ready
+             */
+            size_bytes: number | null;
+            /**
+             * @description none: you have not asked for one, or it has expired
+             * @enum {string}
+             */
+            status: "none" | "pending" | "ready" | "failed";
         };
         FilesArchive: {
             /** @description The new archive; of create. */
@@ -12250,6 +12324,86 @@ export interface operations {
                 };
                 content: {
                     "application/json": Record<string, never>;
+                };
+            };
+        };
+    };
+    "account.export": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Export"];
+                };
+            };
+        };
+    };
+    "account.export.request": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Created */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Export"];
+                };
+            };
+        };
+    };
+    "account.export.delete": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": Record<string, never>;
+                };
+            };
+        };
+    };
+    "account.export.download": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/zip": string;
                 };
             };
         };

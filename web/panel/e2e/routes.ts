@@ -27,6 +27,7 @@ export const routes = [
   "/account/connections",
   "/account/applications",
   "/account/devices",
+  "/account/data",
   "/rewards",
   "/services/$service/files/public_html",
   "/services/$service/backups",

@@ -20,6 +20,7 @@ import {
   IconLayout,
   IconLifebuoy,
   IconMail,
+  IconPackageExport,
   IconPlugConnected,
   IconReceiptDollar,
   IconServer,
@@ -97,6 +98,7 @@ export const profilePages: Entry[] = [
   { to: "/account/connections", label: "nav.connections", icon: IconPlugConnected, section: "oauth" },
   { to: "/account/applications", label: "nav.applications", icon: IconApps, section: "oauth" },
   { to: "/account/devices", label: "nav.devices", icon: IconDeviceMobile },
+  { to: "/account/data", label: "nav.data", icon: IconPackageExport },
 ];
 
 export interface Pages {

@@ -118,3 +118,25 @@ export const devices = queryOptions({
 
 export const removeDevice = (device: number) =>
   call(api.DELETE("/api/v1/me/devices/{device}", { params: { path: { device } } }));
+
+export type Export = Schemas["Export"];
+
+/** The archive of the account's data; it is looked at again while it is being made. */
+export const dataExport = queryOptions({
+  queryKey: ["account", "export"],
+  queryFn: ({ signal }) => call(api.GET("/api/v1/me/export", { signal })),
+  refetchInterval: ({ state }) => (state.data?.status === "pending" ? 1000 : false),
+});
+
+export const requestExport = () => call(api.POST("/api/v1/me/export"));
+
+export const deleteExport = () => call(api.DELETE("/api/v1/me/export"));
+
+/** Downloads the archive; the owner is asked who they are first, so a link would not do. */
+export async function downloadExport(name: string) {
+  const file = (await call(api.GET("/api/v1/me/export/archive", { parseAs: "blob" }))) as unknown as Blob;
+  const address = URL.createObjectURL(file);
+  const link = Object.assign(document.createElement("a"), { href: address, download: name });
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(address), 60_000);
+}

@@ -22,6 +22,8 @@ const kinds = [
   "ssh_key_added",
   "ssh_key_removed",
   "ftp_account_added",
+  "export_requested",
+  "export_downloaded",
 ] as const;
 
 type Kind = (typeof kinds)[number];
@@ -42,6 +44,8 @@ const tones: Partial<Record<Kind, Tone>> = {
   recovery_code_used: "warn",
   passkey_removed: "warn",
   password_changed: "warn",
+  export_requested: "warn",
+  export_downloaded: "warn",
 };
 
 export const eventTone = (kind: string): Tone => (known(kind) && tones[kind]) || "neutral";
