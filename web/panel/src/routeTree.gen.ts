@@ -19,6 +19,7 @@ import { Route as SignedInRouteImport } from "./routes/signed-in";
 import { Route as WalletRouteImport } from "./routes/wallet";
 import { Route as AccountIndexRouteImport } from "./routes/account.index";
 import { Route as AccountConnectionsRouteImport } from "./routes/account.connections";
+import { Route as AccountDataRouteImport } from "./routes/account.data";
 import { Route as AccountDevicesRouteImport } from "./routes/account.devices";
 import { Route as AccountLogRouteImport } from "./routes/account.log";
 import { Route as AccountProfileRouteImport } from "./routes/account.profile";
@@ -111,6 +112,11 @@ const AccountIndexRoute = AccountIndexRouteImport.update({
 const AccountConnectionsRoute = AccountConnectionsRouteImport.update({
   id: "/account/connections",
   path: "/account/connections",
+  getParentRoute: () => rootRouteImport,
+} as any);
+const AccountDataRoute = AccountDataRouteImport.update({
+  id: "/account/data",
+  path: "/account/data",
   getParentRoute: () => rootRouteImport,
 } as any);
 const AccountDevicesRoute = AccountDevicesRouteImport.update({
@@ -346,6 +352,7 @@ export interface FileRoutesByFullPath {
   "/signed-in": typeof SignedInRoute;
   "/wallet": typeof WalletRoute;
   "/account/connections": typeof AccountConnectionsRoute;
+  "/account/data": typeof AccountDataRoute;
   "/account/devices": typeof AccountDevicesRoute;
   "/account/log": typeof AccountLogRoute;
   "/account/profile": typeof AccountProfileRoute;
@@ -400,6 +407,7 @@ export interface FileRoutesByTo {
   "/signed-in": typeof SignedInRoute;
   "/wallet": typeof WalletRoute;
   "/account/connections": typeof AccountConnectionsRoute;
+  "/account/data": typeof AccountDataRoute;
   "/account/devices": typeof AccountDevicesRoute;
   "/account/log": typeof AccountLogRoute;
   "/account/profile": typeof AccountProfileRoute;
@@ -456,6 +464,7 @@ export interface FileRoutesById {
   "/signed-in": typeof SignedInRoute;
   "/wallet": typeof WalletRoute;
   "/account/connections": typeof AccountConnectionsRoute;
+  "/account/data": typeof AccountDataRoute;
   "/account/devices": typeof AccountDevicesRoute;
   "/account/log": typeof AccountLogRoute;
   "/account/profile": typeof AccountProfileRoute;
@@ -513,6 +522,7 @@ export interface FileRouteTypes {
     | "/signed-in"
     | "/wallet"
     | "/account/connections"
+    | "/account/data"
     | "/account/devices"
     | "/account/log"
     | "/account/profile"
@@ -567,6 +577,7 @@ export interface FileRouteTypes {
     | "/signed-in"
     | "/wallet"
     | "/account/connections"
+    | "/account/data"
     | "/account/devices"
     | "/account/log"
     | "/account/profile"
@@ -622,6 +633,7 @@ export interface FileRouteTypes {
     | "/signed-in"
     | "/wallet"
     | "/account/connections"
+    | "/account/data"
     | "/account/devices"
     | "/account/log"
     | "/account/profile"
@@ -678,6 +690,7 @@ export interface RootRouteChildren {
   SignedInRoute: typeof SignedInRoute;
   WalletRoute: typeof WalletRoute;
   AccountConnectionsRoute: typeof AccountConnectionsRoute;
+  AccountDataRoute: typeof AccountDataRoute;
   AccountDevicesRoute: typeof AccountDevicesRoute;
   AccountLogRoute: typeof AccountLogRoute;
   AccountProfileRoute: typeof AccountProfileRoute;
@@ -790,6 +803,13 @@ declare module "@tanstack/react-router" {
       path: "/account/connections";
       fullPath: "/account/connections";
       preLoaderRoute: typeof AccountConnectionsRouteImport;
+      parentRoute: typeof rootRouteImport;
+    };
+    "/account/data": {
+      id: "/account/data";
+      path: "/account/data";
+      fullPath: "/account/data";
+      preLoaderRoute: typeof AccountDataRouteImport;
       parentRoute: typeof rootRouteImport;
     };
     "/account/devices": {
@@ -1124,6 +1144,7 @@ const rootRouteChildren: RootRouteChildren = {
   SignedInRoute: SignedInRoute,
   WalletRoute: WalletRoute,
   AccountConnectionsRoute: AccountConnectionsRoute,
+  AccountDataRoute: AccountDataRoute,
   AccountDevicesRoute: AccountDevicesRoute,
   AccountLogRoute: AccountLogRoute,
   AccountProfileRoute: AccountProfileRoute,

@@ -1,1 +1,0 @@
-import{Dn as e,Gi as t,Pi as n}from"./routes-CEdiWZ7G.js";var r=t(),i=n(function(t){return(0,r.jsx)(e,{...t})});export{i as t};

@@ -1,1 +1,0 @@
-import{Fn as e,Gi as t}from"./routes-CEdiWZ7G.js";import{n}from"./Stack-DFLld5Ld.js";var r=t();function i({icon:t,label:i,onClick:a}){return(0,r.jsx)(n,{label:i,children:(0,r.jsx)(e,{variant:`subtle`,"aria-label":i,onClick:a,children:(0,r.jsx)(t,{size:16,"aria-hidden":!0})})})}export{i as t};

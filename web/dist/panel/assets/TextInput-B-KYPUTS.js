@@ -1,1 +1,0 @@
-import{Gi as e,hr as t,wr as n}from"./routes-CEdiWZ7G.js";import{t as r}from"./InputBase-Bl2VfudZ.js";var i=e(),a=t(e=>{let t=n([`Input`,`InputWrapper`,`TextInput`],null,e);return(0,i.jsx)(r,{component:`input`,...t,__staticSelector:`TextInput`})});a.classes=r.classes,a.displayName=`@mantine/core/TextInput`;export{a as t};

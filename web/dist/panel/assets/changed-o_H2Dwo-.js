@@ -1,1 +1,0 @@
-import{Wi as e}from"./routes-CEdiWZ7G.js";import{t}from"./notice-QeXBgi-4.js";function n(){let n=e();return async e=>{await n.invalidateQueries({queryKey:[`staff`]}),t(e)}}export{n as t};

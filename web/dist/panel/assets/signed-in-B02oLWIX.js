@@ -1,1 +1,0 @@
-import{n as e}from"./rolldown-runtime-WkwZ5CU-.js";import{Ei as t,Gi as n,Ki as r,Kt as i,lt as a}from"./routes-CEdiWZ7G.js";var o=e(r(),1),s=n();function c(){return(0,o.useEffect)(()=>{a.postMessage({account:t.account?.id}),window.close()},[]),(0,s.jsx)(`p`,{children:i(`session.close`)})}var l=c;export{l as component};

@@ -1,1 +1,0 @@
-import{Ti as e,yi as t}from"./routes-CEdiWZ7G.js";var n,r=()=>n??=t({uz:()=>e(()=>import(`./staff.uz-CuZ5db2M.js`),[]),ru:()=>e(()=>import(`./staff.ru-DgLxvdsM.js`),[]),en:()=>e(()=>import(`./staff.en-BeO65XmY.js`),[])});export{r as t};

@@ -1,1 +1,0 @@
-import{Ei as e,ct as t,ft as n}from"./routes-CEdiWZ7G.js";var r=n({baseUrl:e.base,fetch:t});export{r as t};

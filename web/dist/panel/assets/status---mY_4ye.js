@@ -1,1 +1,0 @@
-import{t as e}from"./Status-CT127NzS.js";import{t}from"./texts-04I2O98b.js";import{Gi as n}from"./routes-CEdiWZ7G.js";var r=n(),i={open:`busy`,waiting:`warn`,answered:`good`,closed:`neutral`};function a({status:n}){return(0,r.jsx)(e,{tone:i[n],label:t(`status.${n}`)})}export{a as t};

@@ -1,1 +1,0 @@
-import{t as e}from"./Status-CT127NzS.js";import{t}from"./texts-Cz7kLUO3.js";import{Gi as n}from"./routes-CEdiWZ7G.js";var r=n(),i={pending:`warn`,paid:`busy`,processing:`busy`,completed:`good`,failed:`bad`,refunded:`neutral`,cancelled:`neutral`,expired:`neutral`};function a({status:n}){return(0,r.jsx)(e,{tone:i[n],label:t(`status.${n}`)})}export{a as t};

@@ -1,1 +1,0 @@
-import{Ci as e}from"./routes-CEdiWZ7G.js";var t=e(`stafftickets`);export{t};

@@ -1,0 +1,1 @@
+import{wi as e}from"./routes-BEvY630E.js";var t=e(`support`);export{t};
