@@ -38,6 +38,9 @@ type adminCmd struct {
 		Unsuspend      userUnsuspend      `cmd:"" help:"Open a suspended account."`
 		Close          userClose          `cmd:"" help:"Remove for good what names a person from an account that has nothing left; its books stay."`
 	} `cmd:"" help:"Accounts of customers and operators."`
+	Import struct {
+		WHMCS importWHMCS `cmd:"" name:"whmcs" help:"Make accounts, with their balances, of the clients of a WHMCS installation; say what else it has."`
+	} `cmd:"" help:"Customers of another system."`
 	Wallet struct {
 		Show     walletShow     `cmd:"" help:"Show an account's balance."`
 		Credit   walletCredit   `cmd:"" help:"Give an account money; its owner sees the reason."`

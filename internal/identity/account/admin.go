@@ -46,6 +46,51 @@ func (s *Service) Create(ctx context.Context, n NewAccount) (p Profile, err erro
 	return p, taken(err)
 }
 
+// Check reports what is wrong with a new account.
+func (s *Service) Check(n NewAccount) error {
+	if n.Password == "" {
+		n.Password = secret.Token("", 32)
+	}
+	_, err := s.checkNew(n)
+	return err
+}
+
+// ImportedFrom names an account in the system that it comes from.
+type ImportedFrom struct{ Source, ID string }
+
+// Import makes an account of one that another system has, once: a second account of the same source and id is refused. Its owner sets
+// a password by recovery. also runs in the same transaction, with the account's id.
+func (s *Service) Import(ctx context.Context, n NewAccount, from ImportedFrom, also func(ctx context.Context, tx *db.Tx, id int64) error) (p Profile, err error) {
+	n.Password = secret.Token("", 32)
+	u, err := s.newUser(ctx, n)
+	if err != nil {
+		return p, err
+	}
+	err = s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
+		id, err := insertUser(ctx, tx, u)
+		if err != nil {
+			return taken(err)
+		}
+		if err := insertImport(ctx, tx, from, id); err != nil {
+			if db.IsUnique(err) {
+				return fault.AlreadyExists.Wrap(err)
+			}
+			return err
+		}
+		if err := also(ctx, tx, id); err != nil {
+			return err
+		}
+		p, err = profile(ctx, tx, id)
+		return err
+	})
+	return p, err
+}
+
+// Imported returns the accounts that were imported from a source, by their ids there.
+func (s *Service) Imported(ctx context.Context, source string) (map[string]int64, error) {
+	return imported(ctx, s.DB, source)
+}
+
 // List reads a page of all accounts in the order they were made.
 func (s *Service) List(ctx context.Context, p page.Params) (*page.List[Profile], error) {
 	rows, total, err := listProfiles(ctx, s.DB, p)

@@ -59,6 +59,16 @@ func taken(err error) error {
 
 // newUser checks the input and hashes the password. It reports all mistakes at once.
 func (s *Service) newUser(ctx context.Context, n NewAccount) (u newUser, err error) {
+	if u, err = s.checkNew(n); err != nil {
+		return u, err
+	}
+	u.passwordHash, err = s.passwords.hash(ctx, n.Password)
+	u.handle = []byte(secret.Token("", 32))
+	return u, err
+}
+
+// checkNew checks the input.
+func (s *Service) checkNew(n NewAccount) (u newUser, err error) {
 	email, ok := NormalizeEmail(n.Email)
 	var errs []error
 	if !ok {
@@ -81,11 +91,7 @@ func (s *Service) newUser(ctx context.Context, n NewAccount) (u newUser, err err
 	if err := gather(errs...); err != nil {
 		return u, err
 	}
-	hash, err := s.passwords.hash(ctx, n.Password)
-	return newUser{
-		email: email, passwordHash: hash, name: name, locale: n.Locale, currency: currency, role: n.Role, verified: n.Verified,
-		handle: []byte(secret.Token("", 32)),
-	}, err
+	return newUser{email: email, name: name, locale: n.Locale, currency: currency, role: n.Role, verified: n.Verified}, nil
 }
 
 // gather merges the refusals of several fields into one.

@@ -84,6 +84,31 @@ func insertUser(ctx context.Context, tx *db.Tx, u newUser) (id int64, err error)
 	return id, err
 }
 
+func insertImport(ctx context.Context, tx *db.Tx, from ImportedFrom, id int64) error {
+	_, err := tx.Exec(ctx, `INSERT INTO account_imports (source, source_id, account_id, imported_at) VALUES ($1, $2, $3, $4)`,
+		from.Source, from.ID, id, tx.Now)
+	return err
+}
+
+// imported reads the accounts of a source by their ids there.
+func imported(ctx context.Context, q db.Querier, source string) (map[string]int64, error) {
+	rows, err := q.Query(ctx, `SELECT source_id, account_id FROM account_imports WHERE source = $1`, source)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	all := map[string]int64{}
+	for rows.Next() {
+		var from string
+		var id int64
+		if err := rows.Scan(&from, &id); err != nil {
+			return nil, err
+		}
+		all[from] = id
+	}
+	return all, rows.Err()
+}
+
 // passwordOf reads the hash of an open account's password, empty for any other.
 func passwordOf(ctx context.Context, q db.Querier, email string) (id int64, hash string, err error) {
 	err = q.QueryRow(ctx, `SELECT id, password_hash FROM account_users

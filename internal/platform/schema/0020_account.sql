@@ -26,6 +26,15 @@ CREATE TABLE account_users (
 -- of the other.
 CREATE UNIQUE INDEX account_users_sandbox ON account_users (sandbox_of) WHERE sandbox_of IS NOT NULL;
 
+-- Accounts that were imported from another system, so that a second import adds only what is new.
+CREATE TABLE account_imports (
+    source      TEXT   NOT NULL, -- name of the system, as the operator gave it
+    source_id   TEXT   NOT NULL, -- id of the client there
+    account_id  BIGINT NOT NULL REFERENCES account_users (id), -- the account that was made of it
+    imported_at BIGINT NOT NULL, -- when it was
+    PRIMARY KEY (source, source_id)
+);
+
 -- Browsers that are signed in. Ended sessions are kept for a while: they tell a known device from a new one.
 CREATE TABLE account_sessions (
     id               {{id}},
