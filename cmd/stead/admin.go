@@ -80,6 +80,7 @@ type adminCmd struct {
 	} `cmd:"" help:"Customers' services."`
 	Orders     ordersCmd     `cmd:"" help:"What customers bought."`
 	Nodes      nodesCmd      `cmd:"" help:"Hosting machines of their own."`
+	Moves      movesCmd      `cmd:"" help:"Moves of services from one node to another."`
 	Resellers  resellersCmd  `cmd:"" help:"Accounts that sell on, and their keys."`
 	Clocks     clocksCmd     `cmd:"" help:"Test clocks of sandboxes."`
 	Addons     addonsCmd     `cmd:"" help:"Add-ons that operators make."`

@@ -41,6 +41,7 @@ import (
 	"stead.dev/stead/internal/hosting/files"
 	"stead.dev/stead/internal/hosting/logs"
 	"stead.dev/stead/internal/hosting/mail"
+	"stead.dev/stead/internal/hosting/moves"
 	"stead.dev/stead/internal/hosting/nodes"
 	"stead.dev/stead/internal/hosting/php"
 	"stead.dev/stead/internal/hosting/site"
@@ -98,6 +99,7 @@ type sections struct {
 	// nodeCertificates are the certificates of the embedded node's HTTPS; nil where it serves none.
 	nodeCertificates *nodecertificates.Driver
 	nodes            *nodes.Service
+	moves            *moves.Service
 	panels           *panels
 	accounts         *account.Service
 	oauth            *oauth.Service
@@ -230,7 +232,8 @@ func (c *core) build(ctx context.Context, as role) (err error) {
 	if err := c.buildDevices(); err != nil {
 		return err
 	}
-	c.backups = backups.New(backups.Config{Base: base, Clock: c.clock, Events: c.outbox, Log: c.log})
+	c.backups = backups.New(backups.Config{Base: base, Clock: c.clock, Events: c.outbox, Log: c.log, Box: c.box})
+	c.moves = moves.New(moves.Config{Base: base, Clock: c.clock, Log: c.log})
 	c.databases = databases.New(databases.Config{Base: base, Events: c.outbox, Secrets: c.credentials})
 	c.cron = cron.New(cron.Config{Base: base, Clock: c.clock})
 	c.php = php.New(php.Config{Base: base, Clock: c.clock})
@@ -280,7 +283,7 @@ func (c *core) build(ctx context.Context, as role) (err error) {
 	c.audit = audit.New(audit.Config{DB: c.db})
 	c.admin = admin.New(admin.Sections{
 		DB: c.db, Accounts: c.accounts, Applications: c.oauth, Catalog: c.catalog, Wallet: c.wallet, Services: c.services,
-		Switches: c.switches, Nodes: c.nodes, Clock: c.clock, NodesURL: c.cfg.NodesURL, Domains: c.domains, Resellers: resellers{c.reseller}, Clocks: c.clocks, Addons: c.addons, Coupons: c.coupons, Articles: c.articles, Refunds: refunds{c.orders},
+		Switches: c.switches, Nodes: c.nodes, Moves: c.moves, Clock: c.clock, NodesURL: c.cfg.NodesURL, Domains: c.domains, Resellers: resellers{c.reseller}, Clocks: c.clocks, Addons: c.addons, Coupons: c.coupons, Articles: c.articles, Refunds: refunds{c.orders},
 		Currencies: c.currencies, Status: c.status, Reviews: c.reviews, SLA: c.sla, Audit: c.audit, Provisioning: c.provisioning, Jobs: c.queue, BaseURL: c.cfg.BaseURL,
 	})
 	c.tickets = tickets.New(tickets.Config{
@@ -316,6 +319,7 @@ func (c *core) listModules() []module.Module {
 		{Name: "nodes", NoExport: "machines are nobody's", Subscriptions: []module.Subscription{{Types: []string{"service.*"}, Follow: places{c.nodes, c.catalog}.follow(c.services)}}, Needs: []any{c.nodes.Needs}},
 		c.services.Module(),
 		c.provisioning.Module(),
+		c.moves.Module(),
 		c.claims.Module(),
 		c.hosting.Module(),
 		c.dns.Module(),
@@ -387,7 +391,11 @@ func (c *core) introduce() {
 		Clocks: c.clocks,
 	})
 	c.addons.Connect(addons.Needs{Catalog: extras{c.catalog}, Services: c.services, Orders: c.orders, Rates: c.reseller})
-	c.nodes.Connect(nodes.Needs{Checks: c.monitors})
+	c.nodes.Connect(nodes.Needs{Checks: c.monitors, Moves: c.moves})
+	c.moves.Connect(moves.Needs{
+		Services: c.services, Places: movedPlaces{places{c.nodes, c.catalog}, c.services}, Nodes: movedNodes{c.nodes, c.clock}, Backups: movedBackups{c.backups},
+		Spec: provisioning.SpecOf, First: []moves.Follower{c.hosting, c.databases, c.mail}, All: c.hosting.ApplyAll,
+	})
 	c.monitors.Connect(monitors.Needs{Services: watchedServices{c.services}, Owners: owners{c.accounts}, Devices: c.devices})
 	c.scans.Connect(scans.Needs{Sites: scannedSites{c}, Insights: scanInsights{c.insights}})
 	c.sla.Connect(sla.Needs{

@@ -87,6 +87,9 @@ func (w *staffWorld) prepare() {
 	write(`UPDATE nodes_nodes SET state = 'active', address = '192.0.2.1:8443', joined_at = $1 WHERE name = 'web1' RETURNING id`, now)
 	job := write(`INSERT INTO river_job (kind, args, max_attempts, attempt, state, finalized_at, queue)
 		VALUES ('test.none', '{}', 3, 3, 'discarded', CURRENT_TIMESTAMP, 'nobody') RETURNING id`)
+	// There is no room for it, so it waits.
+	move := write(`INSERT INTO moves_moves (account_id, service_id, kind, from_panel, step, step_at, created_at)
+		SELECT account_id, id, 'recover', panel, 'plan', CAST($1 AS BIGINT), $1 FROM services WHERE id = $2 RETURNING id`, now, w.service)
 	w.put(t, w.ownersPanel, "/api/v1/me/review")
 	month := write(`INSERT INTO sla_months (account_id, service_id, month, status, held, note, promised, uptime, served_s, down_s, maintenance_s, unknown_s,
 			breached, base, percent, amount, credit_at, created_at)
@@ -116,7 +119,7 @@ func (w *staffWorld) prepare() {
 		"ticket": fmt.Sprint(asked), "canned_answer": fmt.Sprint(canned.ID), "attachment": fmt.Sprint(one(`SELECT MAX(id) FROM tickets_attachments`)),
 		"account": fmt.Sprint(w.stranger.id), "note": fmt.Sprint(staffNote.ID), "order": fmt.Sprint(w.paid), "topup": fmt.Sprint(topup), "code": "OLD",
 		"transaction": fmt.Sprint(one(`SELECT MIN(id) FROM wallet_transactions WHERE account_id = $1 AND type = 'adjustment'`, w.stranger.id)),
-		"addon":       fmt.Sprint(ip), "currency": "UZS", "service": fmt.Sprint(w.service), "node": "web1", "section": "embeds", "job": fmt.Sprint(job),
+		"addon":       fmt.Sprint(ip), "currency": "UZS", "service": fmt.Sprint(w.service), "node": "web1", "section": "embeds", "job": fmt.Sprint(job), "move": fmt.Sprint(move),
 		"document": fmt.Sprint(one(`SELECT MIN(id) FROM invoices WHERE sequence IS NOT NULL`)),
 		"review":   fmt.Sprint(one(`SELECT id FROM reviews WHERE account_id = $1`, w.owner.id)), "month": fmt.Sprint(month),
 		"incident": fmt.Sprint(incident.ID), "image": "logo", "maintenance": fmt.Sprint(maintenance.ID),

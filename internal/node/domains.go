@@ -15,7 +15,7 @@ import (
 
 // Domains implements panel.Sites.
 func (n *Node) Domains(_ context.Context, ref string) ([]panel.Domain, error) {
-	rec, err := n.accounts.Get(ref)
+	rec, err := n.here(ref)
 	if err != nil {
 		return nil, panel.Wrap("sites.list", ref, err)
 	}

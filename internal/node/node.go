@@ -303,9 +303,18 @@ func (n *Node) Refs() []string {
 	return refs
 }
 
+// here is the record of an account that this machine has; one that has left for another machine is not found.
+func (n *Node) here(ref string) (accounts.Record, error) {
+	rec, err := n.accounts.Get(ref)
+	if err == nil && rec.Left > 0 {
+		return accounts.Record{}, errLeft
+	}
+	return rec, err
+}
+
 // Lookup implements facility.Lookup.
 func (n *Node) Lookup(ref string) (accounts.Account, error) {
-	rec, err := n.accounts.Get(ref)
+	rec, err := n.here(ref)
 	if err != nil {
 		return accounts.Account{}, err
 	}
@@ -321,7 +330,7 @@ func (n *Node) of(rec accounts.Record) accounts.Account {
 }
 
 func (n *Node) home(ref string) (files.Home, error) {
-	rec, err := n.accounts.Get(ref)
+	rec, err := n.here(ref)
 	if err != nil {
 		return files.Home{}, err
 	}
@@ -331,6 +340,9 @@ func (n *Node) home(ref string) (files.Home, error) {
 // sites groups the account's domains by how they are answered: domains that are answered alike are one site.
 func (n *Node) sites(rec accounts.Record) []web.Site {
 	var sites []web.Site
+	if rec.Left > 0 {
+		return nil
+	}
 	for _, d := range rec.Domains {
 		state, secure := n.tls(rec.Name, d.Name)
 		if state == panel.TLSSelfSigned { // they are equivalent: the server has one for all
@@ -417,7 +429,12 @@ func (n *Node) applyNow(ctx context.Context, ref string) error {
 // update changes the record and applies it; it applies an unchanged record too, because the call may repeat one that
 // was interrupted in between.
 func (n *Node) update(ctx context.Context, ref string, change func(*accounts.Record) error) (accounts.Record, error) {
-	rec, err := n.accounts.Update(ctx, ref, change)
+	rec, err := n.accounts.Update(ctx, ref, func(rec *accounts.Record) error {
+		if rec.Left > 0 {
+			return errLeft
+		}
+		return change(rec)
+	})
 	if err != nil {
 		return rec, err
 	}
@@ -439,7 +456,7 @@ func (n *Node) CreateAccount(ctx context.Context, spec panel.AccountSpec) (panel
 
 // Account implements panel.Accounts.
 func (n *Node) Account(_ context.Context, ref string) (panel.Account, error) {
-	rec, err := n.accounts.Get(ref)
+	rec, err := n.here(ref)
 	return n.answer(rec), panel.Wrap("accounts.get", ref, err)
 }
 
@@ -496,6 +513,9 @@ func (n *Node) UpdateAccount(ctx context.Context, ref string, limits panel.Limit
 
 // DeleteAccount implements panel.Accounts.
 func (n *Node) DeleteAccount(ctx context.Context, ref string) error {
+	if _, err := n.here(ref); errors.Is(err, errLeft) {
+		return panel.Wrap("accounts.delete", ref, err)
+	}
 	return panel.Wrap("accounts.delete", ref, n.end(ctx, ref, n.accounts.Delete))
 }
 
@@ -522,7 +542,7 @@ func (n *Node) end(ctx context.Context, ref string, way func(context.Context, st
 
 // Usage implements panel.Usages.
 func (n *Node) Usage(ctx context.Context, ref string) (panel.Usage, error) {
-	rec, err := n.accounts.Get(ref)
+	rec, err := n.here(ref)
 	if err != nil {
 		return panel.Usage{}, panel.Wrap("usage", ref, err)
 	}

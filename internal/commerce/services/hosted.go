@@ -35,6 +35,7 @@ func hosted(r record, err error) (site.Site, error) {
 	of := site.Site{
 		ServiceID: r.id, AccountID: r.accountID, Panel: r.panel, Ref: r.panelRef, Username: usernameOf(r.id), Status: string(r.status),
 		Limits: limits, OriginURL: r.place.originURL, IPv4: r.place.ipv4, IPv6: r.place.ipv6, Sandbox: r.sandbox,
+		Epoch: r.epoch, Moving: r.moving,
 	}
 	if r.domain != nil {
 		of.Domain = *r.domain

@@ -37,6 +37,8 @@ type record struct {
 	pendingPrice           *money.USDCents // of the pending plan, as its owner saw it
 	panel, panelRef        string
 	place                  place
+	epoch                  int64 // how often it has moved
+	moving                 bool
 	createdAt              time.Time
 	provisionedAt          *time.Time
 	expiresAt              *time.Time

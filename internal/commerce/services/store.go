@@ -22,7 +22,7 @@ const columns = `id, account_id, order_id, type, label, status, domain, client_r
 	period_months, auto_renew, renew_price, first_price, sandbox, failure_key, suspend_reason, pending_plan_id, pending_plan_at, pending_price, panel, panel_ref,
 	username, origin_url, location, ipv4, ipv6, nameservers, created_at, provisioned_at, expires_at,
 	next_renewal_attempt_at, grace_until, suspended_at, terminates_at, reminded, warned,
-	metadata, owner_suspended_at, suspend_note, addon_price, addon_limits, ends_at_expiry, restore_order_id, restore_price, cleaning_until`
+	metadata, owner_suspended_at, suspend_note, addon_price, addon_limits, ends_at_expiry, restore_order_id, restore_price, cleaning_until, epoch, moving`
 
 func scan(row db.Row) (record, error) {
 	var r record
@@ -33,7 +33,7 @@ func scan(row db.Row) (record, error) {
 		&r.place.location, &r.place.ipv4, &r.place.ipv6, &nameservers, &r.createdAt, &r.provisionedAt, &r.expiresAt,
 		&r.nextRenewalAttemptAt, &r.graceUntil, &r.suspendedAt, &r.terminatesAt, &r.reminded, &r.warned,
 		&r.metadata, &r.ownerSuspendedAt, &r.suspendNote, &r.addonPrice, &r.addonLimits,
-		&r.endsAtExpiry, &r.restoreOrderID, &r.restorePrice, &r.cleaningUntil)
+		&r.endsAtExpiry, &r.restoreOrderID, &r.restorePrice, &r.cleaningUntil, &r.epoch, &r.moving)
 	if err != nil {
 		return record{}, err
 	}

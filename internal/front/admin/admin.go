@@ -24,6 +24,7 @@ import (
 	"stead.dev/stead/internal/content/currencies"
 	"stead.dev/stead/internal/content/reviews"
 	"stead.dev/stead/internal/content/status"
+	"stead.dev/stead/internal/hosting/moves"
 	"stead.dev/stead/internal/hosting/nodes"
 	"stead.dev/stead/internal/identity/account"
 	"stead.dev/stead/internal/identity/audit"
@@ -53,6 +54,7 @@ type Sections struct {
 	Services     *services.Service
 	Switches     *switches.Switches
 	Nodes        *nodes.Service
+	Moves        *moves.Service
 	Domains      *domains.Service
 	Resellers    Resellers
 	Clocks       *clocks.Service

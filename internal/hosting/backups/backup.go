@@ -67,6 +67,8 @@ type backup struct {
 	finishedAt, expiresAt *time.Time
 
 	last *restore // the newest restore of it; read by list and getOwn
+
+	passport []byte // sealed; written by setEnded, read by passportOf
 }
 
 // part is one part of a backup.

@@ -18,6 +18,7 @@ import (
 	"stead.dev/stead/internal/platform/fault"
 	"stead.dev/stead/internal/platform/outbox"
 	"stead.dev/stead/internal/platform/page"
+	"stead.dev/stead/internal/platform/secret"
 	"stead.dev/stead/internal/port/panel"
 )
 
@@ -44,6 +45,7 @@ type Config struct {
 	Clock  clock.Clock
 	Events outbox.Events
 	Log    *slog.Logger // tells operators of damage
+	Box    *secret.Box  // seals what another machine needs to restore a backup
 }
 
 // Needs is what the section needs of others; every field is required.

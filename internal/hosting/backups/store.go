@@ -97,8 +97,8 @@ func setRunning(ctx context.Context, tx *db.Tx, id int64, parts []part, size int
 // setEnded notes the end of a backup's making; false when it was noted before.
 func setEnded(ctx context.Context, tx *db.Tx, b backup) (bool, error) {
 	n, err := tx.Exec(ctx, `UPDATE backups SET status = $1, parts = $2, size_bytes = $3, storage = $4, error_key = $5, finished_at = $6,
-			expires_at = $7 WHERE id = $8 AND status IN ('queued', 'running')`,
-		b.status, marshal(b.parts), b.size, b.storage, b.errorKey, tx.Now, b.expiresAt, b.ID)
+			expires_at = $7, passport = $9 WHERE id = $8 AND status IN ('queued', 'running')`,
+		b.status, marshal(b.parts), b.size, b.storage, b.errorKey, tx.Now, b.expiresAt, b.ID, b.passport)
 	return n == 1, err
 }
 

@@ -89,7 +89,7 @@ func (s *Service) takeExpired(ctx context.Context, tx *db.Tx, limit int) (int, e
 }
 
 // daily begins the automatic backup of a service. One that is not online, whose plan
-// has none, or that is busy has its next one tomorrow.
+// has none, that is moved, or that is busy has its next one tomorrow.
 func (s *Service) daily(ctx context.Context, accountID, serviceID int64) error {
 	return s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
 		on, err := s.Services.LockSite(ctx, tx, accountID, serviceID)
@@ -97,7 +97,7 @@ func (s *Service) daily(ctx context.Context, accountID, serviceID int64) error {
 			return err
 		}
 		is, err := isBusy(ctx, tx, serviceID)
-		if err != nil || is || !on.Online() || on.Limits.Of("backups") == 0 {
+		if err != nil || is || !on.Online() || on.Moving || on.Limits.Of("backups") == 0 {
 			return err
 		}
 		_, err = s.begin(ctx, tx, backup{Owned: site.Owned{AccountID: accountID, ServiceID: serviceID}, kind: Auto, parts: queuedParts(panel.BackupParts)})
@@ -109,7 +109,7 @@ func (s *Service) daily(ctx context.Context, accountID, serviceID int64) error {
 // damaged is told of and not offered any more. A service that is not online is left for the next week: one whose account
 // goes must not lose its final backup because the panel has no account to look for it.
 func (s *Service) check(ctx context.Context, accountID, serviceID int64, began time.Time) (time.Duration, error) {
-	if on, err := s.Services.Site(ctx, s.DB, accountID, serviceID); err != nil || !on.Online() {
+	if on, err := s.Services.Site(ctx, s.DB, accountID, serviceID); err != nil || !on.Online() || on.Moving {
 		return 0, err
 	}
 	all, err := table.OfService(ctx, s.DB, serviceID)

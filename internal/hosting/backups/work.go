@@ -72,6 +72,12 @@ func (s *Service) advance(ctx context.Context, id int64) (time.Duration, error) 
 	b.parts, b.size = partsOf(task.Parts)
 	switch task.Status {
 	case panel.TaskCompleted:
+		if b.passport, err = s.askPassport(ctx, b); err != nil {
+			if ctx.Err() != nil {
+				return 0, err
+			}
+			return askLater, nil
+		}
 		return 0, s.finish(ctx, b, Completed, "", nil)
 	case panel.TaskFailed:
 		return 0, s.finish(ctx, b, Failed, failureKey(task.Failure), nil)

@@ -17,6 +17,7 @@
 //     stop calling it with the news (topic "nodes").
 //   - The sums of a node's placements never exceed what it has: taking room is one conditional UPDATE
 //     of the node's row, in the transaction that pays for the service.
+//   - A node is told with the answer to each report which accounts have left it for others.
 //   - Locks are taken in the order service, node.
 //
 // Not promised: that a node's own figures are true; the sums hold against what it said last.

@@ -192,7 +192,7 @@ const (
 	mostLoad = 1e6
 )
 
-func (s *Service) report(ctx context.Context, peer nodelink.Party, in nodelink.Report) (out struct{}, err error) {
+func (s *Service) report(ctx context.Context, peer nodelink.Party, in nodelink.Report) (out nodelink.Reported, err error) {
 	if err := validAddress(in.Address); err != nil {
 		return out, err
 	}
@@ -201,9 +201,12 @@ func (s *Service) report(ctx context.Context, peer nodelink.Party, in nodelink.R
 		c.Load < 0 || c.Load > mostLoad || c.Accounts < 0 || len(in.Capabilities) > 100 || !plain(append(in.Capabilities, in.Version)...) {
 		return out, fault.InvalidRequest.New()
 	}
-	return out, s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
+	err = s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
 		n, err := lockPeer(ctx, tx, peer)
 		if err != nil {
+			return err
+		}
+		if out.Left, err = s.Moves.Left(ctx, tx, PanelName(n.ID)); err != nil {
 			return err
 		}
 		if err := setReport(ctx, tx, n.ID, in); err != nil {
@@ -219,6 +222,7 @@ func (s *Service) report(ctx context.Context, peer nodelink.Party, in nodelink.R
 		}
 		return s.Signals.Send(ctx, tx, Topic, PanelName(n.ID))
 	})
+	return out, err
 }
 
 func sameCapabilities(n Node, reported []string) bool {

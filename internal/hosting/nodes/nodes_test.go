@@ -65,6 +65,7 @@ func newWorld(t *testing.T, d *db.DB, clk *clock.Fake) *world {
 	log := slog.New(slog.DiscardHandler)
 	w := &world{t: t, db: d, clk: clk}
 	w.Service = nodes.New(nodes.Config{DB: d, Clock: clk, Box: box, Signals: signal.NewHub(d, clk, log), Jobs: w, Log: log})
+	w.Connect(nodes.Needs{Checks: nodes.NoChecks{}, Moves: nodes.NoMoves{}})
 	identity, err := w.Identity(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -445,7 +446,7 @@ func TestNodesCheckForTheirRegion(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, w *world) {
 		heard := &exchanges{regions: map[string]int{}}
-		w.Connect(nodes.Needs{Checks: heard})
+		w.Connect(nodes.Needs{Checks: heard, Moves: nodes.NoMoves{}})
 		_, token := w.add(nodes.NewNode{Name: "node1", Location: "tashkent"})
 		m := &machine{dir: t.TempDir(), checks: true}
 		_, err := agent.Join(t.Context(), w.invitation(m.dir, token))

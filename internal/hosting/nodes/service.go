@@ -57,8 +57,25 @@ func (NoChecks) Exchange(context.Context, int64, string, nodelink.Checks) (nodel
 	return nodelink.Work{Idle: true}, nil
 }
 
+// Moves know which accounts have left nodes for others.
+type Moves interface {
+	// Left lists those of which a node, named as a panel, may have something still.
+	Left(ctx context.Context, q db.Querier, panelName string) ([]nodelink.LeftAccount, error)
+}
+
+// NoMoves are those of a control plane that moves nothing.
+type NoMoves struct{}
+
+// Left implements Moves.
+func (NoMoves) Left(context.Context, db.Querier, string) ([]nodelink.LeftAccount, error) {
+	return nil, nil
+}
+
 // Needs is what the section needs of others; every field is required.
-type Needs struct{ Checks Checks }
+type Needs struct {
+	Checks Checks
+	Moves  Moves
+}
 
 // Connect gives the section what it needs of others, before a node calls.
 func (s *Service) Connect(n Needs) { s.Needs = n }
@@ -128,6 +145,29 @@ func (s *Service) invite(ctx context.Context, f func(ctx context.Context, tx *db
 		return err
 	})
 	return n, nodelink.JoinToken(key, a.Pin()), err
+}
+
+// Named answers a node that was not removed.
+func (s *Service) Named(ctx context.Context, q db.Querier, name string) (Node, error) {
+	all, err := list(ctx, q)
+	if err != nil {
+		return Node{}, err
+	}
+	i := slices.IndexFunc(all, func(n Node) bool { return n.Name == name })
+	if i < 0 {
+		return Node{}, fault.NotFound.New()
+	}
+	return all[i], nil
+}
+
+// Gone tells that a panel is a node that was removed.
+func (s *Service) Gone(ctx context.Context, q db.Querier, panelName string) (bool, error) {
+	id, ok := PanelID(panelName)
+	if !ok {
+		return false, nil
+	}
+	n, err := get(ctx, q, id)
+	return n.State == Removed, err
 }
 
 // List answers all nodes but those that were removed.
@@ -236,7 +276,7 @@ func (s *Service) Place(ctx context.Context, tx *db.Tx, need Need) (string, erro
 	if ok {
 		return PanelName(id), nil
 	}
-	return s.place(ctx, tx, need, nil)
+	return s.place(ctx, tx, need, "", nil)
 }
 
 // PlaceElsewhere moves the room of a service to a node that is none of those panels. fault.OutOfStock: no such node has
@@ -245,17 +285,37 @@ func (s *Service) PlaceElsewhere(ctx context.Context, tx *db.Tx, need Need, fail
 	if err := giveBack(ctx, tx, need.ServiceID); err != nil {
 		return "", err
 	}
-	return s.place(ctx, tx, need, failed)
+	return s.place(ctx, tx, need, "", failed)
 }
 
-// place gives a service room on the node that suits it best, and is none of the failed panels.
-func (s *Service) place(ctx context.Context, tx *db.Tx, need Need, failed []string) (string, error) {
+// PlaceOn is PlaceElsewhere for the node of that name alone.
+func (s *Service) PlaceOn(ctx context.Context, tx *db.Tx, need Need, name string, failed []string) (string, error) {
+	if err := giveBack(ctx, tx, need.ServiceID); err != nil {
+		return "", err
+	}
+	return s.place(ctx, tx, need, name, failed)
+}
+
+// PutBack moves the room of a service to a node whether that has it or not.
+func (s *Service) PutBack(ctx context.Context, tx *db.Tx, serviceID int64, panelName string, diskMB int64) error {
+	if err := giveBack(ctx, tx, serviceID); err != nil {
+		return err
+	}
+	return s.Return(ctx, tx, serviceID, panelName, diskMB)
+}
+
+// place gives a service room on the node that suits it best, and is none of the failed panels; on the node of a name, where
+// there is one.
+func (s *Service) place(ctx context.Context, tx *db.Tx, need Need, name string, failed []string) (string, error) {
 	all, err := list(ctx, tx)
 	if err != nil {
 		return "", err
 	}
 	fit, obstacles := candidates(all, need, tx.Now)
 	for _, n := range fit {
+		if name != "" && n.Name != name {
+			continue
+		}
 		if slices.Contains(failed, PanelName(n.ID)) {
 			obstacles = append(obstacles, n.Name+" does not answer")
 			continue

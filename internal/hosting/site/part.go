@@ -28,7 +28,7 @@ func Apply(ctx context.Context, d *db.DB, services Services, accountID, serviceI
 		return err
 	case on.Ended():
 		return End(ctx, d, services, accountID, serviceID, end)
-	case !on.Online():
+	case !on.Follows():
 		return nil // not yet, or not now: an event of the service brings us back
 	default:
 		return follow(ctx, on)

@@ -22,14 +22,22 @@ type Site struct {
 	OriginURL            string // answers HTTP for its domain whatever the DNS says; empty when not known
 	IPv4, IPv6           string // where its domains should point; empty when not known
 	Sandbox              bool   // it is a reseller's sandbox's, and nothing of it is real
+	Epoch                int64  // how often it has moved from one machine to another
+	Moving               bool   // its account is being moved, and nobody may change what is in it
 }
 
 // Online tells that the service is served and takes changes; one that is past due still does.
 func (s Site) Online() bool { return s.Status == "active" || s.Status == "past_due" }
 
+// Follows tells that the machine is to be as the rows of the service are: that of a service which is served, or filled since it
+// has moved there.
+func (s Site) Follows() bool { return s.Online() || s.Moving && s.Status == "suspended" }
+
 // Changeable says why the service takes no changes, or nil.
 func (s Site) Changeable() error {
 	switch {
+	case s.Online() && s.Moving:
+		return fault.JobRunning.Wrapf("site: service %d is being moved", s.ServiceID)
 	case s.Online():
 		return nil
 	case s.Status == "suspended":

@@ -16,7 +16,7 @@ func (s *Service) Apply(ctx context.Context, accountID, serviceID int64) error {
 	if err != nil {
 		return err
 	}
-	if on.Status == "suspended" {
+	if on.Status == "suspended" && !on.Moving {
 		// Nothing else follows now, but a name that belongs to another account must go.
 		leaving, err := leaving(ctx, s.DB, `service_id = $1`, serviceID)
 		if err != nil || !leaving {
@@ -82,7 +82,7 @@ func (s *Service) Reconcile(ctx context.Context) error {
 func (s *Service) Follow(ctx context.Context, tx *db.Tx, e outbox.Stored) error {
 	switch e.Type {
 	case "service.provisioned", "service.restored", "service.suspended", "service.unsuspended", "service.provision_failed", "service.terminated",
-		"service.tariff_changed":
+		"service.tariff_changed", "service.migrated":
 		return s.enqueueApplyAll(ctx, tx, site.Target{AccountID: e.AccountID, ServiceID: e.SubjectID})
 	default:
 		return nil

@@ -89,6 +89,10 @@ type Record struct {
 	Making    bool         `json:"making,omitempty"`   // it is incomplete: the next start removes it
 	Deleting  bool         `json:"deleting,omitempty"` // its deletion has begun; the next start finishes it
 	CreatedAt time.Time    `json:"created_at"`
+	// Epoch is that in which the account was made. Left is the one in which it left for another machine; 0: it has not. An
+	// account that has left is suspended, and its domains are free.
+	Epoch int64 `json:"epoch,omitempty"`
+	Left  int64 `json:"left,omitempty"`
 }
 
 // User is the Linux user as whom everything of an account runs. The zero value is none: the machine keeps accounts as

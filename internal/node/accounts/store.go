@@ -220,13 +220,16 @@ func (d *Store) reserve(spec panel.AccountSpec) (Record, error) {
 		if rec.Deleting {
 			return Record{}, fmt.Errorf("%w: %s is being removed", panel.ErrBusy, spec.Ref)
 		}
+		if rec.Left > 0 {
+			return Record{}, fmt.Errorf("%w: %s has left in epoch %d", panel.ErrBusy, spec.Ref, rec.Left)
+		}
 		if rec.Domains[0].Name != spec.PrimaryDomain && !rec.Making {
 			return Record{}, fmt.Errorf("%w: %s is the account of %s", panel.ErrExists, spec.Ref, rec.Domains[0].Name)
 		}
 		return rec.clone(), nil
 	}
 	rec := Record{
-		Ref: spec.Ref, Name: spec.Username, Limits: spec.Limits,
+		Ref: spec.Ref, Name: spec.Username, Limits: spec.Limits, Epoch: spec.Epoch,
 		Domains: []Domain{{Name: spec.PrimaryDomain, DocumentRoot: PublicHTML}},
 	}
 	if rec.Name == "" {
@@ -277,22 +280,31 @@ func (d *Store) claim(rec Record) error {
 	if owner, taken := d.names[rec.Name]; taken && owner != rec.Ref {
 		return fmt.Errorf("%w: user name %s", panel.ErrExists, rec.Name)
 	}
-	for _, dom := range rec.Domains {
-		if owner, taken := d.domains[dom.Name]; taken && owner != rec.Ref {
-			return fmt.Errorf("%w: domain %s", panel.ErrExists, dom.Name)
+	if rec.Left == 0 {
+		for _, dom := range rec.Domains {
+			if owner, taken := d.domains[dom.Name]; taken && owner != rec.Ref {
+				return fmt.Errorf("%w: domain %s", panel.ErrExists, dom.Name)
+			}
+		}
+		for _, dom := range rec.Domains {
+			d.domains[dom.Name] = rec.Ref
 		}
 	}
 	d.names[rec.Name] = rec.Ref
-	for _, dom := range rec.Domains {
-		d.domains[dom.Name] = rec.Ref
-	}
 	return nil
 }
 
 func (d *Store) release(rec Record) {
 	delete(d.names, rec.Name)
+	d.releaseDomains(rec, func(string) bool { return true })
+}
+
+// releaseDomains frees domains of an account that it has still.
+func (d *Store) releaseDomains(rec Record, which func(name string) bool) {
 	for _, dom := range rec.Domains {
-		delete(d.domains, dom.Name)
+		if d.domains[dom.Name] == rec.Ref && which(dom.Name) {
+			delete(d.domains, dom.Name)
+		}
 	}
 }
 
@@ -383,15 +395,11 @@ func (d *Store) Settle(ctx context.Context, ref string) error {
 // clearing is how long Settle waits until a suspended account's processes have ended.
 const clearing = 30 * time.Second
 
-// settle stores now as the present record, and releases the domains that only other had.
+// settle stores now as the present record, and releases the domains that it does not have, of those that other had.
 func (d *Store) settle(now, other Record) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	for _, dom := range other.Domains {
-		if now.Find(dom.Name) < 0 {
-			delete(d.domains, dom.Name)
-		}
-	}
+	d.releaseDomains(other, func(name string) bool { return now.Left > 0 || now.Find(name) < 0 })
 	d.records[now.Ref] = now
 }
 

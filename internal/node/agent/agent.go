@@ -368,8 +368,29 @@ func (a *Agent) report(ctx context.Context) error {
 	for _, c := range panel.Capabilities(a.cfg.Panel) {
 		r.Capabilities = append(r.Capabilities, string(c))
 	}
-	_, err = send[struct{}](ctx, a.control, a.member.URL+nodelink.ReportPath, r)
-	return err
+	answer, err := sendUpTo[nodelink.Reported](ctx, a.control, a.member.URL+nodelink.ReportPath, r, nodelink.MostReportedSize)
+	if err != nil {
+		return err
+	}
+	a.leave(ctx, answer.Left)
+	return nil
+}
+
+// leave ends the serving of accounts that another machine has. One that fails is told again with the next report.
+func (a *Agent) leave(ctx context.Context, left []nodelink.LeftAccount) {
+	if len(left) == 0 {
+		return
+	}
+	moving, err := panel.Of[panel.Moving](a.cfg.Panel, panel.CapMoving)
+	if err != nil {
+		a.cfg.Log.ErrorContext(ctx, "accounts have left for other machines, and this one cannot let go of them", "accounts", len(left), "error", err)
+		return
+	}
+	for _, l := range left {
+		if err := moving.LeaveAccount(ctx, l.Ref, l.Epoch); err != nil && !errors.Is(err, panel.ErrNotFound) {
+			a.cfg.Log.ErrorContext(ctx, "an account that has left for another machine is not let go of yet", "account", l.Ref, "error", err)
+		}
+	}
 }
 
 // renew gets a new certificate, with a new key. The old one is valid until it ends, so nothing waits.

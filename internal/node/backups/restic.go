@@ -82,7 +82,7 @@ func NewRestic(c ResticConfig) (*Restic, error) {
 	} else if err := os.MkdirAll(c.Repository, 0o700); err != nil {
 		return nil, fmt.Errorf("backups: %w", err)
 	}
-	for _, sub := range []string{"cache", "locks", "beginning", "places", "read"} {
+	for _, sub := range []string{"cache", "locks", "beginning", "places", "read", lentDir} {
 		if err := os.MkdirAll(filepath.Join(c.Dir, sub), 0o700); err != nil {
 			return nil, fmt.Errorf("backups: %w", err)
 		}
@@ -229,7 +229,10 @@ func (s *Restic) command(ctx context.Context, in repository, args ...string) (cm
 		return nil, nil, err
 	}
 	// A password fits into a pipe's buffer, so the write does not block.
-	_, err = pw.WriteString(s.Password(in.ref))
+	password, err := s.passwordOf(in)
+	if err == nil {
+		_, err = pw.WriteString(password)
+	}
 	if err = errors.Join(err, pw.Close()); err != nil {
 		return nil, nil, errors.Join(err, pr.Close())
 	}
@@ -682,17 +685,23 @@ func (s *Restic) Drop(ctx context.Context, ref string) error {
 
 // drop removes a repository. restic itself can remove what is in a repository, not the repository: in S3 its configuration and
 // its key stay, which say nothing of a customer. What is damaged there stays altogether, for an operator.
-func (s *Restic) drop(ctx context.Context, in repository) error {
+func (s *Restic) drop(ctx context.Context, in repository) (err error) {
 	s.mu.Lock()
 	delete(s.made, in)
 	s.mu.Unlock()
 	if err := os.Remove(s.own("read", in.name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
+	// The secret goes last: with it a drop that was interrupted can go on.
+	defer func() {
+		if err == nil {
+			err = s.giveBack(in)
+		}
+	}()
 	if !s.remote() {
 		return os.RemoveAll(s.location(in)) //nolint:gosec // refs are checked names
 	}
-	err := absent(s.forget(ctx, in))
+	err = absent(s.forget(ctx, in))
 	if err != nil && errors.Is(s.judge(ctx, in, err), errDamaged) {
 		return nil
 	}

@@ -38,6 +38,11 @@ type Store interface {
 	Delete(ctx context.Context, ref, id string, rest []string) error
 	// Drop removes everything of an account.
 	Drop(ctx context.Context, ref string) error
+	// Lend answers the secrets with which another machine opens the streams of these handles, by where they lie.
+	Lend(ref string, handles []string) (map[string]string, error)
+	// Borrow takes what Lend of another machine answered, and has Save begin apart from it. Handles that fit no such
+	// place are refused as panel.ErrInvalid.
+	Borrow(ref string, handles []string, secrets map[string]string) error
 }
 
 // Reading says how much of an account's store is read back: always what was never read.
@@ -156,6 +161,19 @@ func (Folder) Abandon(context.Context, string, string) error { return nil }
 // Delete implements Store.
 func (f Folder) Delete(_ context.Context, ref, id string, _ []string) error {
 	return os.RemoveAll(filepath.Join(f.dir, ref, id)) //nolint:gosec // checked names
+}
+
+// Lend implements Store: the archives are open to whoever reaches the folder.
+func (Folder) Lend(string, []string) (map[string]string, error) { return nil, nil }
+
+// Borrow implements Store: archives share nothing, so they lie apart anyway.
+func (Folder) Borrow(_ string, handles []string, _ map[string]string) error {
+	for _, h := range handles {
+		if !nameForm.MatchString(h) {
+			return fmt.Errorf("%w: handle %q", panel.ErrInvalid, h)
+		}
+	}
+	return nil
 }
 
 // Drop implements Store.

@@ -20,6 +20,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"stead.dev/stead/internal/node"
@@ -128,11 +129,11 @@ type MailPorts struct {
 	SMTP, Submission, Submissions, IMAP, IMAPS, POP3, POP3S, Submit, Signin int
 }
 
-// Backups configures the store of the accounts' backups. A machine of the kind Directories keeps archives below its own
-// directory; a Linux one has a restic repository for each account.
+// Backups configures the store of the accounts' backups. A machine of the kind Directories keeps archives in a folder; a
+// Linux one has a restic repository for each account.
 type Backups struct {
-	// Repository is a folder, or an address in S3 ("s3:https://s3.example.com/bucket/prefix"); empty is a folder below
-	// the machine's directory, which is lost with the machine.
+	// Repository is a folder, or on a Linux machine an address in S3 ("s3:https://s3.example.com/bucket/prefix"); empty is
+	// a folder below the machine's directory, which is lost with the machine.
 	Repository string
 	// CredentialsFile is an AWS credentials file for S3, of mode 0600; Region may be empty.
 	CredentialsFile, Region string
@@ -193,7 +194,11 @@ func Open(ctx context.Context, cfg Config) (*Machine, error) {
 	switch cfg.Kind {
 	case Directories:
 		nodeConfig.Facilities = func(n *node.Node) ([]facility.Facility, error) {
-			store, err := backups.NewFolder(filepath.Join(cfg.Dir, "backups", "archives"))
+			archives := filepath.Join(cfg.Dir, "backups", "archives")
+			if cfg.Backups.Repository != "" && !strings.HasPrefix(cfg.Backups.Repository, "s3:") {
+				archives = cfg.Backups.Repository
+			}
+			store, err := backups.NewFolder(archives)
 			if err != nil {
 				return nil, err
 			}

@@ -56,8 +56,10 @@ func (s *state) told(a accounts.Account) {
 	}
 	s.Ref, s.UID, s.GID, s.Suspended = a.Ref, a.User.UID, a.User.GID, a.Suspended
 	s.Domains = nil
-	for _, d := range a.Domains {
-		s.Domains = append(s.Domains, d.Name)
+	if a.Left == 0 { // the mail of one that has left is the other machine's
+		for _, d := range a.Domains {
+			s.Domains = append(s.Domains, d.Name)
+		}
 	}
 	if s.Secret == "" {
 		s.Secret = newSecret()

@@ -115,7 +115,7 @@ type Config struct {
 	NodesURL        string `setting:"nodes_url" doc:"how those machines reach nodes_listen, such as https://panel.example.com:8444"`
 	AgentListen     string `setting:"agent_listen" default:"0.0.0.0:8443" doc:"of stead node: address where the control plane calls this machine"`
 	NodeLocation    string `setting:"node_location" doc:"where the embedded node is, in the words of plans' locations"`
-	BackupStore     string `setting:"backup_store" doc:"where a linux machine keeps backups: a folder, or s3:https://s3.example.com/bucket/prefix; without it, a folder of the machine itself, which is lost with it"`
+	BackupStore     string `setting:"backup_store" doc:"where a hosting machine keeps backups: a folder, or on a linux machine s3:https://s3.example.com/bucket/prefix; without it, a folder of the machine itself, which is lost with it"`
 	BackupS3File    string `setting:"backup_s3_file" doc:"AWS credentials file with the keys for backup_store, of mode 0600; required with s3:"`
 	BackupS3Region  string `setting:"backup_s3_region" doc:"region of backup_store in S3, where the service has regions"`
 	MailHost        string `setting:"mail_host" doc:"name of a linux machine in mail, such as mx1.example.com, which the DNS leads to its address and back; without it, the machine has no mailboxes"`

@@ -62,6 +62,21 @@ type Report struct {
 	Capacity     Capacity `json:"capacity"`
 }
 
+// Reported is the answer to Report.
+type Reported struct {
+	// Left are accounts that the node may still have, though another machine has them since.
+	Left []LeftAccount `json:"left,omitempty"`
+}
+
+// LeftAccount is an account that has left a node, and the epoch since which another machine has it.
+type LeftAccount struct {
+	Ref   string `json:"ref"`
+	Epoch int64  `json:"epoch"`
+}
+
+// MostReportedSize bounds the answer to a report, in bytes: more than all accounts of a machine take.
+const MostReportedSize = 8 << 20
+
 // ReportEvery is the pause between reports; after SilentAfter without one a node counts as offline.
 const (
 	ReportEvery = 30 * time.Second

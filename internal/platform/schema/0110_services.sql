@@ -44,6 +44,9 @@ CREATE TABLE services (
     panel                   TEXT    NOT NULL DEFAULT '',
     -- the panel's name for its account; empty until the panel has it
     panel_ref               TEXT    NOT NULL DEFAULT '',
+    epoch                   BIGINT  NOT NULL DEFAULT 0,     -- how often it has moved from one machine to another
+    -- whether its account is being moved: nobody changes it meanwhile
+    moving                  BOOLEAN NOT NULL DEFAULT FALSE,
     username                TEXT    NOT NULL DEFAULT '',    -- user name of the account on the machine
     origin_url              TEXT    NOT NULL DEFAULT '',    -- address that shows the site before DNS points there
     location                TEXT    NOT NULL DEFAULT '',    -- where the machine stands

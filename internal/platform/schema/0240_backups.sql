@@ -19,6 +19,8 @@ CREATE TABLE backups (
     created_at  BIGINT  NOT NULL,            -- when it was asked for
     finished_at BIGINT,                      -- when it was complete or had failed; NULL before that
     expires_at  BIGINT,                      -- when it is deleted by itself; NULL before it is finished
+    -- what another machine needs to restore it, encrypted; NULL where its panel hands nothing over
+    passport    {{bytes}},
     CONSTRAINT backups_finished CHECK ((status IN ('queued', 'running')) = (finished_at IS NULL)),
     CONSTRAINT backups_expire CHECK (finished_at IS NULL OR expires_at IS NOT NULL),
     CONSTRAINT backups_failure CHECK (status <> 'failed' OR error_key IS NOT NULL)

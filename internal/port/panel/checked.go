@@ -21,6 +21,8 @@ var checked = map[Capability]func(part any) any{
 	CapCertificates: func(part any) any { return checkedCertificates{part.(Certificates)} },
 	CapIssuing:      func(part any) any { return checkedIssuing{part.(Issuing)} },
 	CapBackups:      func(part any) any { return checkedBackups{part.(Backups)} },
+	CapHandover:     func(part any) any { return checkedHandover{part.(Handover)} },
+	CapMoving:       func(part any) any { return checkedMoving{part.(Moving)} },
 	CapDatabases:    func(part any) any { return checkedDatabases{part.(Databases)} },
 	CapCron:         func(part any) any { return checkedCron{part.(Cron)} },
 	CapMail:         func(part any) any { return checkedMail{part.(Mail)} },
@@ -389,6 +391,46 @@ func (guard checkedBackups) DeleteBackup(ctx context.Context, ref, id string) er
 		return err
 	}
 	return guard.part.DeleteBackup(ctx, ref, id)
+}
+
+type checkedHandover struct{ part Handover }
+
+func (guard checkedHandover) BackupPassport(ctx context.Context, ref, id string) (Passport, error) {
+	if err := intx.Check(ctx); err != nil {
+		var none Passport
+		return none, err
+	}
+	return guard.part.BackupPassport(ctx, ref, id)
+}
+
+func (guard checkedHandover) AdoptBackup(ctx context.Context, ref string, of Passport) error {
+	if err := intx.Check(ctx); err != nil {
+		return err
+	}
+	return guard.part.AdoptBackup(ctx, ref, of)
+}
+
+func (guard checkedHandover) KeepApart(ctx context.Context, ref string) error {
+	if err := intx.Check(ctx); err != nil {
+		return err
+	}
+	return guard.part.KeepApart(ctx, ref)
+}
+
+type checkedMoving struct{ part Moving }
+
+func (guard checkedMoving) LeaveAccount(ctx context.Context, ref string, epoch int64) error {
+	if err := intx.Check(ctx); err != nil {
+		return err
+	}
+	return guard.part.LeaveAccount(ctx, ref, epoch)
+}
+
+func (guard checkedMoving) DropAccount(ctx context.Context, ref string, epoch int64) error {
+	if err := intx.Check(ctx); err != nil {
+		return err
+	}
+	return guard.part.DropAccount(ctx, ref, epoch)
 }
 
 type checkedDatabases struct{ part Databases }

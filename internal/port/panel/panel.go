@@ -69,6 +69,8 @@ var capabilities = []struct {
 	{CapCertificates, has[Certificates](CapCertificates)},
 	{CapIssuing, has[Issuing](CapIssuing)},
 	{CapBackups, has[Backups](CapBackups)},
+	{CapHandover, has[Handover](CapHandover)},
+	{CapMoving, has[Moving](CapMoving)},
 	{CapDatabases, has[Databases](CapDatabases)},
 	{CapCron, has[Cron](CapCron)},
 	{CapMail, has[Mail](CapMail)},
@@ -117,6 +119,7 @@ type AccountSpec struct {
 	Username      string // wanted name on the machine; empty lets the panel derive one from the domain
 	PrimaryDomain string
 	Limits        Limits
+	Epoch         int64 // how often the service has moved from one machine to another; see Moving
 }
 
 // AccountStatus is the state of an account that exists.
@@ -149,7 +152,8 @@ type Account struct {
 type Accounts interface {
 	// CreateAccount creates the account, or returns the existing one with the ref. ErrExists: the user name or the
 	// domain belongs to another account, or the ref to another domain. ErrInvalid: ref, name, domain or limits are
-	// invalid. After a failure nothing is left that would make a second call fail.
+	// invalid. ErrBusy: what is left of the account here since it moved away has to be dropped first, or the account moved
+	// away in a later epoch. After a failure nothing is left that would make a second call fail.
 	CreateAccount(ctx context.Context, spec AccountSpec) (Account, error)
 	// Account returns an account that CreateAccount created.
 	Account(ctx context.Context, ref string) (Account, error)

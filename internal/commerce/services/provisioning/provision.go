@@ -66,7 +66,7 @@ func (s *Service) createAccount(ctx context.Context, wanted site.Site) (panel.Ac
 	if err != nil {
 		return panel.Account{}, err
 	}
-	spec := specOf(wanted)
+	spec := SpecOf(wanted)
 	call, cancel := context.WithTimeout(ctx, panelTimeout)
 	defer cancel()
 	account, err := accounts.CreateAccount(call, spec)
@@ -79,10 +79,10 @@ func (s *Service) createAccount(ctx context.Context, wanted site.Site) (panel.Ac
 // refOf is the service's name on every panel.
 func refOf(s site.Site) string { return strconv.FormatInt(s.ServiceID, 10) }
 
-// specOf is the account that a service asks of its panel. It depends on nothing but the service, so that a job that runs
+// SpecOf is the account that a service asks of its panel. It depends on nothing but the service, so that a job that runs
 // twice asks twice for the same.
-func specOf(s site.Site) panel.AccountSpec {
-	spec := panel.AccountSpec{Ref: refOf(s), Username: s.Username, PrimaryDomain: s.Domain}
+func SpecOf(s site.Site) panel.AccountSpec {
+	spec := panel.AccountSpec{Ref: refOf(s), Username: s.Username, PrimaryDomain: s.Domain, Epoch: s.Epoch}
 	// A plan without a limit says -1, a panel 0. A plan counts domains and
 	// subdomains apart; to a panel all of them are names.
 	plan := s.Limits
@@ -191,11 +191,11 @@ func (s *Service) FollowLimits(ctx context.Context, id int64) error {
 		if accounts, err = s.accounts(wanted); err != nil {
 			return err
 		}
-		done := specOf(wanted).Limits
+		done := SpecOf(wanted).Limits
 		if _, err = accounts.UpdateAccount(ctx, wanted.Ref, done); err != nil {
 			return err
 		}
-		if wanted, err = s.Services.Wanted(ctx, s.DB, id); err == nil && specOf(wanted).Limits == done {
+		if wanted, err = s.Services.Wanted(ctx, s.DB, id); err == nil && SpecOf(wanted).Limits == done {
 			return nil
 		}
 	}

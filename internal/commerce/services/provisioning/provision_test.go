@@ -11,7 +11,7 @@ import (
 )
 
 func TestTheAccountAskedForDependsOnTheServiceAlone(t *testing.T) {
-	got := specOf(site.Site{
+	got := SpecOf(site.Site{
 		ServiceID: 1042, Username: "s1042", Domain: "shop.test",
 		Limits: site.Limits{"disk_mb": 500, "inodes": -1, "domains": 3, "subdomains": 2, "mailboxes": 7},
 	})

@@ -25,6 +25,8 @@ var examples = map[string]string{ //nolint:gosec // no credentials
 	"services.restore":           `{"reason": "Ended by mistake, ticket 17"}`,
 	"services.retry":             `{"reason": "The node is back"}`,
 	"nodes.add":                  `{"name": "web2", "location": "tashkent"}`,
+	"nodes.recover":              `{"force": true, "reason": "The disks are gone, ticket 17"}`,
+	"moves.cancel":               `{"reason": "The machine is back"}`,
 	"sections.set":               `{"enabled": true}`,
 	"reviews.decide":             `{"version": 1, "approve": true}`,
 	"sla.decide":                 `{"decision": "hold", "reason": "We look into it"}`,

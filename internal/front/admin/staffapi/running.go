@@ -8,6 +8,7 @@ import (
 
 	"stead.dev/stead/internal/content/status"
 	"stead.dev/stead/internal/front/admin"
+	"stead.dev/stead/internal/hosting/moves"
 	"stead.dev/stead/internal/hosting/nodes"
 	"stead.dev/stead/internal/platform/api"
 	"stead.dev/stead/internal/platform/i18n"
@@ -41,6 +42,32 @@ type suspendServiceIn struct {
 
 type nodeIn struct {
 	Node string `path:"node" maxLength:"100"`
+}
+
+type recoverNodeIn struct {
+	nodeIn
+	Body struct {
+		To     string `json:"to,omitempty" maxLength:"100" doc:"Name of the node on which its services are made; without it, any that suits."`
+		Empty  bool   `json:"empty,omitempty" doc:"Services of which no other node can have a backup are made without content."`
+		Force  bool   `json:"force,omitempty" doc:"Though the node reports: what its services have since their backups is lost."`
+		Reason string `json:"reason" minLength:"1" maxLength:"300" doc:"For the audit log."`
+	}
+}
+
+type movesIn struct {
+	page.Params
+	Service int64  `query:"service_id" minimum:"1"`
+	Node    string `query:"node" maxLength:"100" doc:"Name of a node that services leave, or come to."`
+	Running bool   `query:"running" doc:"Only those of services that are not whole on the other node yet."`
+}
+
+type moveIn struct {
+	Move int64 `path:"move" minimum:"1"`
+}
+
+type moveReasonIn struct {
+	moveIn
+	Body reasonBody
 }
 
 type newNodeIn struct {
@@ -183,6 +210,20 @@ func (s *Service) running() []api.Route {
 		change("nodes.rejoin", http.MethodPost, "/nodes/{node}/rejoin", "Invite a machine to replace a node's", machines,
 			func(ctx context.Context, in *nodeIn) (*admin.Invitation, error) {
 				return pointer(a.RejoinNode(ctx, in.Node))
+			}),
+		change("nodes.recover", http.MethodPost, "/nodes/{node}/recover", "Make the services of a dead node on others, out of their newest backups", machines,
+			func(ctx context.Context, in *recoverNodeIn) (*admin.Recovery, error) {
+				return pointer(a.RecoverNode(admin.Because(ctx, in.Body.Reason), moves.Recovery{Node: in.Node, To: in.Body.To, Empty: in.Body.Empty, Force: in.Body.Force}))
+			}),
+		read("moves.list", "/moves", "Moves of services from one node to another, the newest first", everyone, func(ctx context.Context, in *movesIn) (*page.List[admin.Move], error) {
+			return a.ListMoves(ctx, admin.Moves{ServiceID: in.Service, Node: in.Node, Running: in.Running}, in.Params)
+		}),
+		read("moves.get", "/moves/{move}", "A move: which step it is at, and what is in its way", everyone, func(ctx context.Context, in *moveIn) (*admin.Move, error) {
+			return pointer(a.Move(ctx, in.Move))
+		}),
+		change("moves.cancel", http.MethodPost, "/moves/{move}/cancel", "Call a move off whose service is where it was", machines,
+			func(ctx context.Context, in *moveReasonIn) (*admin.Move, error) {
+				return pointer(a.CancelMove(admin.Because(ctx, in.Body.Reason), in.Move))
 			}),
 		read("sections.list", "/sections", "The sections of the platform", everyone, func(_ context.Context, _ *struct{}) (*list[admin.Section], error) {
 			return listed(a.ListSections(), nil)

@@ -18,6 +18,7 @@ type Panel struct {
 	panel.Deploys
 	panel.Certificates
 	panel.Backups
+	panel.Handover
 	panel.PHP
 	panel.Logs
 	panel.FTP
@@ -40,6 +41,8 @@ var (
 
 	_ panel.Certificates = Panel{}
 	_ panel.Backups      = Panel{}
+	_ panel.Handover     = Panel{}
+	_ panel.Moving       = Panel{}
 	_ panel.PHP          = Panel{}
 	_ panel.Logs         = Panel{}
 	_ panel.FTP          = Panel{}
@@ -56,6 +59,7 @@ func New(n *node.Node) Panel {
 		Node: n, Files: n.Files, Archives: n.Files, Deploys: n.Files,
 		Certificates: facilityOf[panel.Certificates](n, panel.CapCertificates),
 		Backups:      facilityOf[panel.Backups](n, panel.CapBackups),
+		Handover:     facilityOf[panel.Handover](n, panel.CapBackups),
 		PHP:          facilityOf[panel.PHP](n, panel.CapPHP),
 		Logs:         facilityOf[panel.Logs](n, panel.CapLogs),
 		FTP:          facilityOf[panel.FTP](n, panel.CapFTP),
@@ -78,9 +82,14 @@ func facilityOf[C any](n *node.Node, c panel.Capability) C {
 func (Panel) Name() string { return "node" }
 
 // always are the capabilities that every machine has.
-var always = []panel.Capability{panel.CapAccounts, panel.CapUsage, panel.CapSites, panel.CapFiles, panel.CapArchives, panel.CapDeploys}
+var always = []panel.Capability{
+	panel.CapAccounts, panel.CapUsage, panel.CapSites, panel.CapFiles, panel.CapArchives, panel.CapDeploys, panel.CapMoving,
+}
 
 // Can implements panel.Selective.
 func (p Panel) Can(c panel.Capability) bool {
+	if c == panel.CapHandover { // of the backups
+		return p.Handover != nil
+	}
 	return slices.Contains(always, c) || (p.Node != nil && p.Facility(c) != nil)
 }

@@ -22,6 +22,8 @@ var Interfaces = []Capability{
 	{panel.CapCertificates, reflect.TypeFor[panel.Certificates]()},
 	{panel.CapIssuing, reflect.TypeFor[panel.Issuing]()},
 	{panel.CapBackups, reflect.TypeFor[panel.Backups]()},
+	{panel.CapHandover, reflect.TypeFor[panel.Handover]()},
+	{panel.CapMoving, reflect.TypeFor[panel.Moving]()},
 	{panel.CapDatabases, reflect.TypeFor[panel.Databases]()},
 	{panel.CapCron, reflect.TypeFor[panel.Cron]()},
 	{panel.CapMail, reflect.TypeFor[panel.Mail]()},
@@ -250,6 +252,31 @@ func (p *Panel) OpenBackup(ctx context.Context, ref, id string) (io.ReadCloser, 
 // DeleteBackup implements panel.Backups.
 func (p *Panel) DeleteBackup(ctx context.Context, ref, id string) error {
 	return act(ctx, p, string(panel.CapBackups)+".DeleteBackup", ref, id)
+}
+
+// BackupPassport implements panel.Handover.
+func (p *Panel) BackupPassport(ctx context.Context, ref, id string) (panel.Passport, error) {
+	return call[panel.Passport](ctx, p, string(panel.CapHandover)+".BackupPassport", ref, id)
+}
+
+// AdoptBackup implements panel.Handover.
+func (p *Panel) AdoptBackup(ctx context.Context, ref string, of panel.Passport) error {
+	return act(ctx, p, string(panel.CapHandover)+".AdoptBackup", ref, of)
+}
+
+// KeepApart implements panel.Handover.
+func (p *Panel) KeepApart(ctx context.Context, ref string) error {
+	return act(ctx, p, string(panel.CapHandover)+".KeepApart", ref)
+}
+
+// LeaveAccount implements panel.Moving.
+func (p *Panel) LeaveAccount(ctx context.Context, ref string, epoch int64) error {
+	return act(ctx, p, string(panel.CapMoving)+".LeaveAccount", ref, epoch)
+}
+
+// DropAccount implements panel.Moving.
+func (p *Panel) DropAccount(ctx context.Context, ref string, epoch int64) error {
+	return act(ctx, p, string(panel.CapMoving)+".DropAccount", ref, epoch)
 }
 
 // DatabaseEngines implements panel.Databases.

@@ -1,0 +1,120 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"stead.dev/stead/internal/front/admin"
+	"stead.dev/stead/internal/hosting/moves"
+)
+
+type nodesRecover struct {
+	nodeName
+	To     string `help:"Node on which its services are made; without it, any that suits." placeholder:"NODE"`
+	Empty  bool   `help:"Services of which no other node can have a backup are made without content."`
+	Force  bool   `help:"Though the node reports: what its services have since their backups is lost."`
+	Reason string `help:"Why, for the audit log."`
+}
+
+// Run begins to make the services of a dead node on others.
+func (c *nodesRecover) Run(e *environment) error {
+	return e.administer(func(a *admin.Admin) error {
+		r, err := a.RecoverNode(admin.Because(e.ctx, c.Reason), moves.Recovery{Node: c.Name, To: c.To, Empty: c.Empty, Force: c.Force})
+		if err != nil {
+			return err
+		}
+		return e.show(r, func(w io.Writer) {
+			row(w, "begun", fmt.Sprintf("%d moves; stead admin moves list --node %s shows how far they are", len(r.Moves), c.Name))
+			if len(r.WithoutBackup) > 0 {
+				ids := make([]string, len(r.WithoutBackup))
+				for i, id := range r.WithoutBackup {
+					ids[i] = strconv.FormatInt(id, 10)
+				}
+				row(w, "left alone", "no other node can restore these services: "+strings.Join(ids, ", "))
+				row(w, "", "--empty makes them without content")
+			}
+		})
+	})
+}
+
+// movesCmd has the commands for moves.
+type movesCmd struct {
+	List   movesList   `cmd:"" help:"List moves, the newest first."`
+	Show   movesShow   `cmd:"" help:"Show a move."`
+	Cancel movesCancel `cmd:"" help:"Call a move off whose service is where it was."`
+}
+
+type movesList struct {
+	paging
+	Node    string `help:"Of services that leave this node, or come to it."`
+	Service int64  `help:"Of this service."`
+	Running bool   `help:"Only those of services that are not whole on the other node yet."`
+}
+
+// Run lists moves.
+func (c *movesList) Run(e *environment) error {
+	return e.administer(func(a *admin.Admin) error {
+		list, err := a.ListMoves(e.ctx, admin.Moves{ServiceID: c.Service, Node: c.Node, Running: c.Running}, c.params())
+		if err != nil {
+			return err
+		}
+		return e.show(list, func(w io.Writer) {
+			row(w, "ID", "SERVICE", "FROM", "TO", "STATE", "STEP", "BEGUN", "ERROR")
+			for _, m := range list.Data {
+				row(w, m.ID, m.ServiceID, dash(m.From), dash(m.To), m.State, m.Step, seen(&m.CreatedAt), moveError(m))
+			}
+		})
+	})
+}
+
+func moveError(m admin.Move) string {
+	if m.ErrorKey == nil {
+		return "-"
+	}
+	return *m.ErrorKey
+}
+
+type moveID struct {
+	ID int64 `arg:"" help:"Its number."`
+}
+
+type movesShow struct{ moveID }
+
+// Run shows a move.
+func (c *movesShow) Run(e *environment) error {
+	return e.administer(func(a *admin.Admin) error { return e.showMove(a.Move(e.ctx, c.ID)) })
+}
+
+type movesCancel struct {
+	moveID
+	Reason string `help:"Why, for the audit log."`
+}
+
+// Run calls a move off.
+func (c *movesCancel) Run(e *environment) error {
+	return e.administer(func(a *admin.Admin) error { return e.showMove(a.CancelMove(admin.Because(e.ctx, c.Reason), c.ID)) })
+}
+
+func (e *environment) showMove(m admin.Move, err error) error {
+	if err != nil {
+		return err
+	}
+	return e.show(m, func(w io.Writer) {
+		row(w, "move", fmt.Sprintf("%d (%s)", m.ID, m.Kind))
+		row(w, "service", m.ServiceID)
+		row(w, "from", dash(m.From))
+		row(w, "to", dash(m.To))
+		row(w, "state", m.State)
+		row(w, "next step", m.Step)
+		row(w, "error", moveError(m))
+		if m.Cause != "" {
+			row(w, "", m.Cause)
+		}
+		row(w, "begun", seen(&m.CreatedAt))
+		row(w, "moved", seen(m.CommittedAt))
+		row(w, "restored", seen(m.OpenedAt))
+		row(w, "told", seen(m.LeftAt))
+	})
+}

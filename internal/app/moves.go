@@ -1,0 +1,71 @@
+package app
+
+import (
+	"context"
+
+	"stead.dev/stead/internal/commerce/services"
+	"stead.dev/stead/internal/hosting/backups"
+	"stead.dev/stead/internal/hosting/moves"
+	"stead.dev/stead/internal/hosting/nodes"
+	"stead.dev/stead/internal/platform/clock"
+	"stead.dev/stead/internal/platform/db"
+)
+
+// movedPlaces adapts the nodes to the moves: room for a service is what its plan asks for.
+type movedPlaces struct {
+	places
+	services *services.Service
+}
+
+// Take implements moves.Places.
+func (p movedPlaces) Take(ctx context.Context, tx *db.Tx, serviceID int64, node string, except []string) (string, error) {
+	placement, err := p.services.Placement(ctx, tx, serviceID)
+	if err != nil {
+		return "", err
+	}
+	need, err := p.need(ctx, tx, placement)
+	if err != nil {
+		return "", err
+	}
+	if node != "" {
+		return p.nodes.PlaceOn(ctx, tx, need, node, except)
+	}
+	return p.nodes.PlaceElsewhere(ctx, tx, need, except)
+}
+
+// GiveBack implements moves.Places.
+func (p movedPlaces) GiveBack(ctx context.Context, tx *db.Tx, serviceID int64, panelName string) error {
+	placement, err := p.services.Placement(ctx, tx, serviceID)
+	if err != nil {
+		return err
+	}
+	return p.nodes.PutBack(ctx, tx, serviceID, panelName, max(0, placement.Limits["disk_mb"]))
+}
+
+// movedNodes adapts the nodes to the moves.
+type movedNodes struct {
+	*nodes.Service
+	clock clock.Clock
+}
+
+// Node implements moves.Nodes.
+func (n movedNodes) Node(ctx context.Context, q db.Querier, name string) (moves.Node, error) {
+	found, err := n.Named(ctx, q, name)
+	shown := found.Shown(n.clock.Now())
+	return moves.Node{
+		Panel: nodes.PanelName(found.ID), Alive: shown == nodes.Active || shown == nodes.Draining, Draining: found.State == nodes.Draining,
+	}, err
+}
+
+// movedBackups adapts the backups to the moves.
+type movedBackups struct{ *backups.Service }
+
+// Portable implements moves.Backups.
+func (b movedBackups) Portable(ctx context.Context, q db.Querier, serviceID int64) ([]moves.Copy, error) {
+	found, err := b.Service.Portable(ctx, q, serviceID)
+	all := make([]moves.Copy, len(found))
+	for i, f := range found {
+		all[i] = moves.Copy{ID: f.ID, Name: f.Name, Parts: f.Parts, Bytes: f.Bytes}
+	}
+	return all, err
+}

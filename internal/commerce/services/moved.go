@@ -1,0 +1,77 @@
+package services
+
+import (
+	"context"
+
+	"stead.dev/stead/internal/commerce/services/provisioning"
+	"stead.dev/stead/internal/hosting/site"
+	"stead.dev/stead/internal/platform/db"
+	"stead.dev/stead/internal/platform/fault"
+	"stead.dev/stead/internal/port/panel"
+)
+
+// On lists the services that have an account on a panel: those that take part in life, suspended or not, in the order of their
+// ids.
+func (s *Service) On(ctx context.Context, q db.Querier, panelName string) ([]site.Site, error) {
+	rows, err := liveOn(ctx, q, panelName)
+	all := make([]site.Site, len(rows))
+	for i := 0; err == nil && i < len(rows); i++ {
+		all[i], err = hosted(rows[i], nil)
+	}
+	return all, err
+}
+
+// SetMoving keeps everybody from changing what is in the account of a service while it is moved, or ends that.
+func (s *Service) SetMoving(ctx context.Context, tx *db.Tx, id int64, moving bool) error {
+	return setMoving(ctx, tx, id, moving)
+}
+
+// Relocate makes another panel the one that serves a service, with the account that it has made for it there, in the next
+// epoch, which is answered. fault.Conflict: the service is not on the panel that it comes from any more, or has no account.
+func (s *Service) Relocate(ctx context.Context, tx *db.Tx, id int64, from, to string, account panel.Account) (epoch int64, err error) {
+	err = s.change(ctx, tx, id, func(r record) error {
+		if r.panel != from || !r.status.live() {
+			return fault.Conflict.Wrapf("services: service %d is %s on %s", id, r.status, r.panel)
+		}
+		now := r
+		now.panel, now.panelRef, now.place, now.epoch = to, account.Ref, placeOf(account), r.epoch+1
+		epoch = now.epoch
+		if err := setRelocated(ctx, tx, now); err != nil {
+			return err
+		}
+		if _, err := setPlace(ctx, tx, id, now.place); err != nil {
+			return err
+		}
+		return s.emit(ctx, tx, "service.migrated", now, map[string]any{"ipv4": r.place.ipv4, "ipv6": r.place.ipv6, "location": r.place.location})
+	})
+	return epoch, err
+}
+
+// FollowStatus has a job make the account of a service that has moved suspended or not, as the service is.
+func (s *Service) FollowStatus(ctx context.Context, tx *db.Tx, id int64) error {
+	return s.Provisioner.EnqueueSuspension(ctx, tx, id)
+}
+
+// Placement is what a service asks of a panel.
+func (s *Service) Placement(ctx context.Context, q db.Querier, id int64) (provisioning.Placement, error) {
+	r, err := get(ctx, q, id)
+	if err != nil {
+		return provisioning.Placement{}, err
+	}
+	return r.placement()
+}
+
+func liveOn(ctx context.Context, q db.Querier, panelName string) ([]record, error) {
+	return db.Collect(ctx, q, scan, `SELECT `+columns+` FROM services
+		WHERE panel = $1 AND status IN ('active', 'past_due', 'suspended') ORDER BY id`, panelName)
+}
+
+func setMoving(ctx context.Context, tx *db.Tx, id int64, moving bool) error {
+	_, err := tx.Exec(ctx, `UPDATE services SET moving = $1 WHERE id = $2`, moving, id)
+	return err
+}
+
+func setRelocated(ctx context.Context, tx *db.Tx, r record) error {
+	_, err := tx.Exec(ctx, `UPDATE services SET panel = $1, panel_ref = $2, epoch = $3 WHERE id = $4`, r.panel, r.panelRef, r.epoch, r.id)
+	return err
+}

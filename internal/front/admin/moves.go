@@ -1,0 +1,125 @@
+package admin
+
+import (
+	"context"
+	"time"
+
+	"stead.dev/stead/internal/hosting/moves"
+	"stead.dev/stead/internal/hosting/nodes"
+	"stead.dev/stead/internal/platform/page"
+)
+
+// Move is the move of a service from one machine to another as operators see it.
+type Move struct {
+	ID          int64      `json:"id"`
+	Kind        string     `json:"kind" enum:"recover"`
+	ServiceID   int64      `json:"service_id"`
+	AccountID   int64      `json:"account_id"`
+	From        string     `json:"from"` // name of the node
+	To          string     `json:"to"`   // empty until room is reserved there
+	State       string     `json:"state" enum:"running,moved,failed" doc:"moved: the service is on the other node whole; failed: it stayed where it was"`
+	Step        string     `json:"step" enum:"plan,adopt,check,make,commit,fill,restore,open,undo,leave,keep,closed" doc:"What is done next; leave and keep are about what is left on the former node"`
+	BackupID    *int64     `json:"backup_id" doc:"The backup that it is restored from"`
+	ErrorKey    *string    `json:"error_key" doc:"What is in the way, or why it failed; of one that has moved: its content could not be restored"`
+	Cause       string     `json:"cause" doc:"The same in detail"`
+	CreatedAt   time.Time  `json:"created_at"`
+	CommittedAt *time.Time `json:"committed_at" doc:"When the service was on the other node"`
+	OpenedAt    *time.Time `json:"opened_at" doc:"When all was restored"`
+	LeftAt      *time.Time `json:"left_at" doc:"When the former node knew of it"`
+	ClosedAt    *time.Time `json:"closed_at"`
+}
+
+func moveOf(m moves.Move, names map[string]string) Move {
+	shown := Move{
+		ID: m.ID, Kind: string(m.Kind), ServiceID: m.ServiceID, AccountID: m.AccountID, From: names[m.From], To: names[m.To], State: "running",
+		Step: string(m.Step), BackupID: m.BackupID, ErrorKey: m.FailureKey, Cause: m.Cause, CreatedAt: m.CreatedAt,
+		CommittedAt: m.CommittedAt, OpenedAt: m.OpenedAt, LeftAt: m.LeftAt, ClosedAt: m.ClosedAt,
+	}
+	switch {
+	case m.Failed():
+		shown.State = "failed"
+	case m.OpenedAt != nil:
+		shown.State = "moved"
+	}
+	return shown
+}
+
+// nodeNames are the names of nodes by their panels.
+func (a *Admin) nodeNames(ctx context.Context) (map[string]string, error) {
+	all, err := a.Nodes.List(ctx)
+	names := map[string]string{}
+	for _, n := range all {
+		names[nodes.PanelName(n.ID)] = n.Name
+	}
+	return names, err
+}
+
+// Recovery is what the recovery from a node has begun.
+type Recovery struct {
+	Moves []Move `json:"moves"`
+	// WithoutBackup are the services that no other machine can restore.
+	WithoutBackup []int64 `json:"without_backup" doc:"Services that are left alone: no other node can restore them. They are made without content when the recovery is asked for with empty."`
+}
+
+// RecoverNode begins to make the services of a dead node on others, out of their backups.
+func (a *Admin) RecoverNode(ctx context.Context, r moves.Recovery) (Recovery, error) {
+	begun, err := a.Moves.Recover(a.change(ctx, "node.recover", "", nodeSubject(r.Node)), r)
+	if err != nil {
+		return Recovery{}, err
+	}
+	names, err := a.nodeNames(ctx)
+	out := Recovery{Moves: []Move{}, WithoutBackup: begun.WithoutBackup}
+	if out.WithoutBackup == nil {
+		out.WithoutBackup = []int64{}
+	}
+	for _, m := range begun.Moves {
+		out.Moves = append(out.Moves, moveOf(m, names))
+	}
+	return out, err
+}
+
+// Moves says which moves a list shows; empty members show all.
+type Moves struct {
+	ServiceID int64
+	Node      string
+	Running   bool
+}
+
+// ListMoves reads a page of moves, the newest first.
+func (a *Admin) ListMoves(ctx context.Context, f Moves, p page.Params) (*page.List[Move], error) {
+	names, err := a.nodeNames(ctx)
+	if err != nil {
+		return nil, err
+	}
+	of := moves.Filter{ServiceID: f.ServiceID, Open: f.Running}
+	if f.Node != "" {
+		n, err := a.Nodes.Named(ctx, a.DB, f.Node)
+		if err != nil {
+			return nil, err
+		}
+		of.Panel = nodes.PanelName(n.ID)
+	}
+	all, total, err := a.Moves.List(ctx, of, p)
+	if err != nil {
+		return nil, err
+	}
+	return page.Map(p, total, all, func(m moves.Move) Move { return moveOf(m, names) }), nil
+}
+
+// Move reads a move.
+func (a *Admin) Move(ctx context.Context, id int64) (Move, error) {
+	m, err := a.Moves.Get(ctx, id)
+	if err != nil {
+		return Move{}, err
+	}
+	names, err := a.nodeNames(ctx)
+	return moveOf(m, names), err
+}
+
+// CancelMove calls a move off whose service is where it was.
+func (a *Admin) CancelMove(ctx context.Context, id int64) (Move, error) {
+	if _, err := a.Moves.Cancel(a.change(ctx, "move.cancel", "", rowOf("move", "moves_moves", "service_id, from_panel, to_panel, step", "id", id)), id); err != nil {
+		return Move{}, err
+	}
+	return a.Move(ctx, id)
+}

@@ -1,0 +1,32 @@
+// Package moves takes hosting services from one machine to another. An operator asks for it; a row of moves_moves is one
+// move of one service, and a job takes it on, step by step, until nothing is left to do.
+//
+// A recovery makes the accounts of a machine that is dead on other machines, out of their newest backups:
+//
+//	plan     room on another node is reserved for the service
+//	adopt    that node gets the passport of the newest backup and finds it in its store; else the next older one
+//	check    it reads the backup whole, so that a damaged one is found before anything is changed
+//	make     it makes the account
+//	commit   in one transaction: the service is on that node, its epoch is one higher, and DNS follows
+//	fill     it has domains, databases, mailboxes and the rest as their rows say
+//	restore  it restores files, databases and mail of the backup
+//	open     the older backups are adopted too, and the owner can change things again
+//	leave    the former machine is told, as soon as it answers, that it has the account no more
+//	keep     a week later, when there is a newer backup, what is left there is deleted
+//	closed
+//
+// A failure before commit goes to undo, which deletes what was made and gives the room back: the service is where it was.
+//
+// What holds:
+//
+//   - A step may run twice, and die at any point. It begins with a look at what is there, its tasks on machines bear the
+//     move's id, and the row says which step comes next only after it is done (Service.Step).
+//   - A service is on one machine at any time: commit is one transaction that compares the machine which it comes from.
+//   - The machine that it has left serves nothing of it any more from the moment at which it is told: with the answer to
+//     its first report (Left), and by the step leave. What is told late is old news to a machine to which it came back,
+//     for the epoch says which of the two is newer.
+//   - Nothing is changed of a service without a backup that can be had, unless the operator says that it may be empty.
+//   - Locks are taken in the order service, node, move.
+//
+// Not promised: what came after the backup. Mail that arrives between commit and restore is replaced with its mailbox.
+package moves

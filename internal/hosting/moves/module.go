@@ -1,0 +1,80 @@
+package moves
+
+import (
+	"context"
+	"time"
+
+	"github.com/riverqueue/river"
+
+	"stead.dev/stead/internal/platform/db"
+	"stead.dev/stead/internal/platform/jobs"
+	"stead.dev/stead/internal/platform/module"
+)
+
+// Module is what the section adds to the program.
+func (s *Service) Module() module.Module {
+	return module.Module{Name: "moves", Workers: s.Register, Schedule: s.Schedule, Needs: []any{s.Config, s.Needs}}
+}
+
+// sweepEvery is how often the periodic job looks for moves that have no job.
+const sweepEvery = time.Minute
+
+// Register adds the section's workers.
+func (s *Service) Register(w *river.Workers) {
+	jobs.Work(w, func(ctx context.Context, a stepArgs) error {
+		wait, err := s.Step(ctx, a.MoveID)
+		if err != nil || wait == 0 {
+			return err
+		}
+		return river.JobSnooze(wait)
+	})
+	jobs.Work(w, func(ctx context.Context, _ sweepArgs) error { return s.Sweep(ctx) })
+}
+
+// Schedule adds the section's periodic jobs; every is the queue's.
+func (s *Service) Schedule(every func(interval time.Duration, args river.JobArgs)) {
+	every(sweepEvery, sweepArgs{})
+}
+
+// sweepBatch is how many moves are read at once.
+const sweepBatch = 200
+
+// Sweep gives a job to every move of which something is left to do; one that has a job keeps that.
+func (s *Service) Sweep(ctx context.Context) error {
+	for after, more := int64(0), true; more; {
+		ids, err := open(ctx, s.DB, after, sweepBatch)
+		if err != nil {
+			return err
+		}
+		err = s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
+			for _, id := range ids {
+				if err := s.enqueue(ctx, tx, id); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		if more = len(ids) == sweepBatch; more {
+			after = ids[len(ids)-1]
+		}
+	}
+	return nil
+}
+
+type stepArgs struct {
+	MoveID int64 `json:"move_id"`
+}
+
+func (stepArgs) Kind() string { return "moves.step" }
+
+// enqueue has a move taken on. It adds no second job to one that is still to do the same.
+func (s *Service) enqueue(ctx context.Context, tx *db.Tx, id int64) error {
+	return s.Queue.Enqueue(ctx, tx, stepArgs{id}, &river.InsertOpts{Queue: jobs.PanelQueue, UniqueOpts: jobs.Once()})
+}
+
+type sweepArgs struct{}
+
+func (sweepArgs) Kind() string { return "moves.sweep" }

@@ -1,0 +1,248 @@
+package moves
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"time"
+
+	"stead.dev/stead/internal/hosting/site"
+	"stead.dev/stead/internal/platform/clock"
+	"stead.dev/stead/internal/platform/db"
+	"stead.dev/stead/internal/platform/fault"
+	"stead.dev/stead/internal/platform/nodelink"
+	"stead.dev/stead/internal/platform/page"
+	"stead.dev/stead/internal/port/panel"
+)
+
+// Config is what the section works with; all is needed.
+type Config struct {
+	site.Base
+	Clock clock.Clock
+	Log   *slog.Logger
+}
+
+// Services are the services that move.
+type Services interface {
+	// Wanted is a service, whoever owns it.
+	Wanted(ctx context.Context, q db.Querier, serviceID int64) (site.Site, error)
+	// On lists the services with an account on a panel.
+	On(ctx context.Context, q db.Querier, panelName string) ([]site.Site, error)
+	// SetMoving keeps owners from changing a service, or ends that.
+	SetMoving(ctx context.Context, tx *db.Tx, serviceID int64, moving bool) error
+	// Relocate makes another panel serve the service, in the next epoch. fault.Conflict: it is not on the panel that it
+	// comes from, or has no account any more.
+	Relocate(ctx context.Context, tx *db.Tx, serviceID int64, from, to string, account panel.Account) (epoch int64, err error)
+	// FollowStatus has the account suspended, or not, as the service is.
+	FollowStatus(ctx context.Context, tx *db.Tx, serviceID int64) error
+}
+
+// Places is the room on nodes.
+type Places interface {
+	// Take moves the room of a service to a node: to the named one, or without a name to the one that suits best and is
+	// none of those panels. fault.OutOfStock: there is no room; the transaction must end then.
+	Take(ctx context.Context, tx *db.Tx, serviceID int64, node string, except []string) (panelName string, err error)
+	// GiveBack moves it to a panel whether that has it or not.
+	GiveBack(ctx context.Context, tx *db.Tx, serviceID int64, panelName string) error
+}
+
+// Nodes are the machines.
+type Nodes interface {
+	// Node finds a machine by its name. fault.NotFound: there is none.
+	Node(ctx context.Context, q db.Querier, name string) (Node, error)
+	// Gone tells that a panel is a machine that was removed.
+	Gone(ctx context.Context, q db.Querier, panelName string) (bool, error)
+}
+
+// Node is a machine: whether it reports, and whether it is to get no more services.
+type Node struct {
+	Panel           string
+	Alive, Draining bool
+}
+
+// Copy is a backup of a service that another machine can restore.
+type Copy struct {
+	ID    int64
+	Name  string // on machines
+	Parts []panel.BackupPart
+	Bytes int64
+}
+
+// Backups are those of services.
+type Backups interface {
+	// Portable lists the backups of a service that another machine can restore, the best first.
+	Portable(ctx context.Context, q db.Querier, serviceID int64) ([]Copy, error)
+	// Passport is what that machine needs for it.
+	Passport(ctx context.Context, q db.Querier, backupID int64) (panel.Passport, error)
+	// Moved ends what was under way with backups on the former machine.
+	Moved(ctx context.Context, tx *db.Tx, serviceID int64) error
+	// LeftBehind hears which backups the machine has by now; the others cannot be restored.
+	LeftBehind(ctx context.Context, tx *db.Tx, serviceID int64, has map[string]bool) error
+	// Newest is when the newest complete backup was made; nil when there is none.
+	Newest(ctx context.Context, q db.Querier, serviceID int64) (*time.Time, error)
+}
+
+// Follower makes the panel of a service as the rows of the service are.
+type Follower interface {
+	Apply(ctx context.Context, accountID, serviceID int64) error
+}
+
+// Needs is what the section needs of others; every field is required.
+type Needs struct {
+	Services Services
+	Places   Places
+	Nodes    Nodes
+	Backups  Backups
+	// Spec is the account that a service asks of its panel.
+	Spec func(site.Site) panel.AccountSpec
+	// First must have followed before a backup is restored: what it is restored into.
+	First []Follower
+	// All has everything of a service follow.
+	All func(ctx context.Context, accountID, serviceID int64) error
+}
+
+// Service is the section's use cases.
+type Service struct {
+	Config
+	Needs
+}
+
+// New makes the section. Connect comes before its use.
+func New(c Config) *Service { return &Service{Config: c} }
+
+// Connect gives the section what it needs of others.
+func (s *Service) Connect(n Needs) { s.Needs = n }
+
+// Recovery is what an operator asks for.
+type Recovery struct {
+	Node  string // the dead one
+	To    string // the node on which its services are made; empty: any that suits
+	Empty bool   // services without a backup are made without content
+	Force bool   // though the node reports
+}
+
+// Recovered is what a recovery has begun.
+type Recovered struct {
+	Moves []Move
+	// WithoutBackup are the services that are left alone because no other machine can restore them.
+	WithoutBackup []int64
+}
+
+// Recover begins to make the services of a dead node on others, the small ones first. Asked again, it begins what is missing.
+func (s *Service) Recover(ctx context.Context, r Recovery) (out Recovered, err error) {
+	err = s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
+		out = Recovered{}
+		from, err := s.Nodes.Node(ctx, tx, r.Node)
+		if err != nil {
+			return err
+		}
+		if from.Alive && !from.Draining && !r.Force {
+			return ErrNodeAlive.Wrapf("moves: node %s reports", r.Node)
+		}
+		if r.To != "" {
+			to, err := s.Nodes.Node(ctx, tx, r.To)
+			if err != nil {
+				return fault.Invalid("to", "move_target")
+			}
+			if to.Panel == from.Panel || !to.Alive {
+				return fault.Invalid("to", "move_target")
+			}
+		}
+		on, err := s.Services.On(ctx, tx, from.Panel)
+		if err != nil {
+			return err
+		}
+		sizes := map[int64]int64{}
+		for _, of := range on {
+			copies, err := s.Backups.Portable(ctx, tx, of.ServiceID)
+			if err != nil {
+				return err
+			}
+			if len(copies) > 0 {
+				sizes[of.ServiceID] = copies[0].Bytes
+			}
+		}
+		slices.SortStableFunc(on, func(a, b site.Site) int { return cmp.Compare(sizes[a.ServiceID], sizes[b.ServiceID]) })
+		for _, of := range on {
+			if _, ok := sizes[of.ServiceID]; !ok && !r.Empty {
+				out.WithoutBackup = append(out.WithoutBackup, of.ServiceID)
+				continue
+			}
+			m, err := s.begin(ctx, tx, Move{
+				AccountID: of.AccountID, ServiceID: of.ServiceID, Kind: Recover, From: from.Panel, Wanted: r.To, Empty: r.Empty,
+			})
+			if err != nil {
+				return err
+			}
+			out.Moves = append(out.Moves, m)
+		}
+		return nil
+	})
+	return out, err
+}
+
+// begin writes a move and its job, or answers the one that the service has.
+func (s *Service) begin(ctx context.Context, tx *db.Tx, m Move) (Move, error) {
+	id, ok, err := insert(ctx, tx, m)
+	if err != nil {
+		return m, err
+	}
+	if !ok {
+		return underWay(ctx, tx, m.ServiceID)
+	}
+	if err := s.enqueue(ctx, tx, id); err != nil {
+		return m, err
+	}
+	return get(ctx, tx, id)
+}
+
+// Filter says which moves a list shows; empty members show all.
+type Filter struct {
+	ServiceID int64
+	Panel     string // that the services leave, or come to
+	Open      bool   // of services that are not all on the other machine yet
+}
+
+// List reads a page of moves, the newest first.
+func (s *Service) List(ctx context.Context, f Filter, p page.Params) ([]Move, int, error) {
+	return list(ctx, s.DB, f, p)
+}
+
+// Get reads a move.
+func (s *Service) Get(ctx context.Context, id int64) (Move, error) { return get(ctx, s.DB, id) }
+
+// Cancel calls a move off whose service is still where it was.
+func (s *Service) Cancel(ctx context.Context, id int64) (m Move, err error) {
+	err = s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
+		if m, err = get(ctx, tx, id); err != nil {
+			return err
+		}
+		if _, err := s.Base.Services.LockSite(ctx, tx, m.AccountID, m.ServiceID); err != nil {
+			return err
+		}
+		if m, err = lock(ctx, tx, id); err != nil {
+			return err
+		}
+		if m.committed() {
+			return ErrCommitted.New()
+		}
+		if m.Step == Undo || m.Step == Closed {
+			return nil
+		}
+		m = m.apply(fail(errCancelled.Key, "an operator called it off"), tx.Now)
+		return errors.Join(write(ctx, tx, m), s.enqueue(ctx, tx, id))
+	})
+	return m, err
+}
+
+// Left lists the accounts that have left a panel, and of which something may be left there.
+func (s *Service) Left(ctx context.Context, q db.Querier, panelName string) ([]nodelink.LeftAccount, error) {
+	all, err := leftFrom(ctx, q, panelName)
+	left := make([]nodelink.LeftAccount, len(all))
+	for i, m := range all {
+		left[i] = nodelink.LeftAccount{Ref: m.ref(), Epoch: *m.Epoch}
+	}
+	return left, err
+}

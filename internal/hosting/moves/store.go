@@ -1,0 +1,99 @@
+package moves
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+
+	"stead.dev/stead/internal/platform/db"
+	"stead.dev/stead/internal/platform/fault"
+	"stead.dev/stead/internal/platform/page"
+)
+
+var rows = db.Map(func(m *Move) db.Fields {
+	return db.Fields{
+		"id": &m.ID, "account_id": &m.AccountID, "service_id": &m.ServiceID, "kind": &m.Kind, "from_panel": &m.From, "to_panel": &m.To,
+		"wanted": &m.Wanted, "empty": &m.Empty, "backup_id": &m.BackupID, "refused": db.JSON(&m.Refused), "epoch": &m.Epoch,
+		"step": &m.Step, "step_at": &m.StepAt, "tries": &m.Tries, "failure_key": &m.FailureKey, "cause": &m.Cause,
+		"created_at": &m.CreatedAt, "committed_at": &m.CommittedAt, "opened_at": &m.OpenedAt, "left_at": &m.LeftAt, "closed_at": &m.ClosedAt,
+	}
+})
+
+func found(m Move, err error) (Move, error) {
+	if errors.Is(err, db.ErrNoRows) {
+		err = fault.NotFound.New()
+	}
+	return m, err
+}
+
+func get(ctx context.Context, q db.Querier, id int64) (Move, error) {
+	return found(rows.Scan(q.QueryRow(ctx, `SELECT `+rows.Columns()+` FROM moves_moves WHERE id = $1`, id)))
+}
+
+func lock(ctx context.Context, tx *db.Tx, id int64) (Move, error) {
+	return found(rows.Scan(tx.QueryRow(ctx, `SELECT `+rows.Columns()+` FROM moves_moves WHERE id = $1`+tx.ForUpdate(), id)))
+}
+
+// insert adds a move; false when the service has one already.
+func insert(ctx context.Context, tx *db.Tx, m Move) (id int64, ok bool, err error) {
+	err = tx.QueryRow(ctx, `INSERT INTO moves_moves (account_id, service_id, kind, from_panel, wanted, empty, step, step_at, created_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $8)
+		ON CONFLICT (service_id) WHERE step NOT IN ('leave', 'keep', 'closed') DO NOTHING RETURNING id`,
+		m.AccountID, m.ServiceID, m.Kind, m.From, m.Wanted, m.Empty, Plan, tx.Now).Scan(&id)
+	if errors.Is(err, db.ErrNoRows) {
+		return 0, false, nil
+	}
+	return id, err == nil, err
+}
+
+func write(ctx context.Context, tx *db.Tx, m Move) error {
+	if m.Refused == nil {
+		m.Refused = []int64{}
+	}
+	refused, err := json.Marshal(m.Refused)
+	if err != nil {
+		return err
+	}
+	_, err = tx.Exec(ctx, `UPDATE moves_moves SET to_panel = $1, backup_id = $2, refused = $3, epoch = $4, step = $5, step_at = $6, tries = $7,
+			failure_key = $8, cause = $9, committed_at = $10, opened_at = $11, left_at = $12, closed_at = $13 WHERE id = $14`,
+		m.To, m.BackupID, string(refused), m.Epoch, m.Step, m.StepAt, m.Tries, m.FailureKey, m.Cause, m.CommittedAt, m.OpenedAt, m.LeftAt,
+		m.ClosedAt, m.ID)
+	return err
+}
+
+// open lists the moves of which something is left to do, in the order of their ids, after one of them.
+func open(ctx context.Context, q db.Querier, after int64, limit int) ([]int64, error) {
+	return db.Collect(ctx, q, func(row db.Row) (id int64, err error) { return id, row.Scan(&id) },
+		`SELECT id FROM moves_moves WHERE step <> 'closed' AND id > $1 ORDER BY id LIMIT $2`, after, limit)
+}
+
+// underWay is the move of a service that is not on the other machine yet; fault.NotFound when there is none.
+func underWay(ctx context.Context, q db.Querier, serviceID int64) (Move, error) {
+	return found(rows.Scan(q.QueryRow(ctx, `SELECT `+rows.Columns()+` FROM moves_moves
+		WHERE service_id = $1 AND step NOT IN ('leave', 'keep', 'closed')`, serviceID)))
+}
+
+// leftFrom lists the moves away from a panel of which something is left there.
+func leftFrom(ctx context.Context, q db.Querier, panelName string) ([]Move, error) {
+	return db.Collect(ctx, q, rows.Scan, `SELECT `+rows.Columns()+` FROM moves_moves
+		WHERE from_panel = $1 AND epoch IS NOT NULL AND step <> 'closed' ORDER BY id`, panelName)
+}
+
+// leftOf are the panels on which something of a service is left.
+func leftOf(ctx context.Context, q db.Querier, serviceID int64) ([]string, error) {
+	return db.Collect(ctx, q, func(row db.Row) (name string, err error) { return name, row.Scan(&name) },
+		`SELECT from_panel FROM moves_moves WHERE service_id = $1 AND epoch IS NOT NULL AND step <> 'closed'`, serviceID)
+}
+
+// list reads a page of the moves that a filter lets through, the newest first.
+func list(ctx context.Context, q db.Querier, f Filter, p page.Params) (all []Move, total int, err error) {
+	const where = ` FROM moves_moves WHERE (CAST($1 AS BIGINT) = 0 OR service_id = $1)
+		AND (CAST($2 AS TEXT) = '' OR from_panel = $2 OR to_panel = $2)
+		AND (NOT CAST($3 AS BOOLEAN) OR step NOT IN ('leave', 'keep', 'closed'))`
+	if err := q.QueryRow(ctx, `SELECT count(*)`+where, f.ServiceID, f.Panel, f.Open).Scan(&total); err != nil {
+		return nil, 0, err
+	}
+	all, err = db.Collect(ctx, q, rows.Scan, `SELECT `+rows.Columns()+where+` ORDER BY id DESC LIMIT $4 OFFSET $5`,
+		f.ServiceID, f.Panel, f.Open, p.Limit(), p.Offset())
+	return all, total, err
+}

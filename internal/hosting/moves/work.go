@@ -1,0 +1,513 @@
+package moves
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"stead.dev/stead/internal/hosting/site"
+	"stead.dev/stead/internal/platform/db"
+	"stead.dev/stead/internal/platform/fault"
+	"stead.dev/stead/internal/port/panel"
+)
+
+// How long a step waits until it looks again.
+const (
+	soon    = time.Second
+	pause   = 30 * time.Second
+	longest = 10 * time.Minute
+)
+
+// Step takes a move one step on. It may run twice and die at any point. The answer is when to come again; zero when nothing is
+// left to do.
+func (s *Service) Step(ctx context.Context, id int64) (time.Duration, error) {
+	m, err := get(ctx, s.DB, id)
+	if err != nil || m.Step == Closed {
+		return 0, err
+	}
+	o, err := s.act(ctx, m)
+	if err != nil {
+		return 0, err
+	}
+	return s.note(ctx, m, o)
+}
+
+// act does what a step says. An error is the database's, or that the process ends: the step runs again.
+func (s *Service) act(ctx context.Context, m Move) (outcome, error) {
+	o, err := s.acts()[m.Step](ctx, m)
+	var failed *panel.Error
+	switch {
+	case err == nil || ctx.Err() != nil || !errors.As(err, &failed):
+		return o, err
+	case m.committed() || m.Step == Undo || panel.KindOf(err).Temporary() || panel.KindOf(err) == panel.ErrInternal:
+		// A machine cannot do it now. After the commit there is no way back, so it is tried until it can.
+		return later(m, s.patience(m)).because(failureOf(err).Key, err.Error()), nil
+	default:
+		return fail(failureOf(err).Key, err.Error()), nil
+	}
+}
+
+func (s *Service) acts() map[Step]func(context.Context, Move) (outcome, error) {
+	return map[Step]func(context.Context, Move) (outcome, error){
+		Plan: s.plan, Adopt: s.adopt, Check: s.check, Make: s.make, Commit: s.commit, Fill: s.fill, Restore: s.restore, Open: s.open,
+		Undo: s.undo, Leave: s.leave, Keep: s.keep,
+	}
+}
+
+// patience grows while a step does not come on.
+func (s *Service) patience(m Move) time.Duration {
+	return min(max(soon, s.Clock.Now().Sub(m.StepAt)/4), longest)
+}
+
+// note writes what became of a step, unless the move is at another one by now.
+func (s *Service) note(ctx context.Context, m Move, o outcome) (time.Duration, error) {
+	err := s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
+		now, err := lock(ctx, tx, m.ID)
+		if err != nil || now.Step != m.Step {
+			return err
+		}
+		return write(ctx, tx, now.apply(o, tx.Now))
+	})
+	switch {
+	case err != nil || o.next == Closed:
+		return 0, err
+	case o.wait == 0:
+		return time.Millisecond, nil
+	default:
+		return o.wait, nil
+	}
+}
+
+// change runs f with the move and its service locked, in the transaction that writes the outcome which f answers: step and
+// effect are one commit.
+func (s *Service) change(ctx context.Context, m Move, f func(ctx context.Context, tx *db.Tx, on site.Site) (outcome, error)) (outcome, error) {
+	var o outcome
+	err := s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
+		of, err := s.Base.Services.LockSite(ctx, tx, m.AccountID, m.ServiceID)
+		if err != nil {
+			return err
+		}
+		now, err := lock(ctx, tx, m.ID)
+		if err != nil {
+			return err
+		}
+		if now.Step != m.Step {
+			o = later(now, soon)
+			return nil
+		}
+		if o, err = f(ctx, tx, of); err != nil {
+			return err
+		}
+		return write(ctx, tx, now.apply(o, tx.Now))
+	})
+	return outcome{next: o.next, wait: o.wait}, err
+}
+
+// plan reserves room on another node.
+func (s *Service) plan(ctx context.Context, m Move) (outcome, error) {
+	o, err := s.change(ctx, m, func(ctx context.Context, tx *db.Tx, of site.Site) (outcome, error) {
+		if of.Panel != m.From || !live(of) {
+			return fail(fault.Conflict.Key, fmt.Sprintf("the service is %s on %s", of.Status, of.Panel)), nil
+		}
+		except, err := leftOf(ctx, tx, m.ServiceID)
+		if err != nil {
+			return outcome{}, err
+		}
+		to, err := s.Places.Take(ctx, tx, m.ServiceID, m.Wanted, append(except, m.From))
+		if err != nil {
+			return outcome{}, err
+		}
+		return on(Adopt).with(func(m *Move) { m.To = to }), nil
+	})
+	if errors.Is(err, fault.OutOfStock) {
+		// The operator may add a node, or call the move off.
+		return later(m, pause).because(fault.OutOfStock.Key, err.Error()), nil
+	}
+	return o, err
+}
+
+// live tells that a service has an account, suspended or not.
+func live(of site.Site) bool { return of.Online() || of.Status == "suspended" }
+
+// capability is one of a machine.
+func capability[C any](s *Service, panelName string, c panel.Capability) (C, error) {
+	return site.On[C](s.Panels, site.Site{Panel: panelName}, c)
+}
+
+// adopt finds the newest backup that the other node has in its store.
+func (s *Service) adopt(ctx context.Context, m Move) (outcome, error) {
+	to, err := capability[panel.Handover](s, m.To, panel.CapHandover)
+	if err != nil {
+		return outcome{}, err
+	}
+	copies, err := s.Backups.Portable(ctx, s.DB, m.ServiceID)
+	if err != nil {
+		return outcome{}, err
+	}
+	refused := slices.Clone(m.Refused)
+	for _, c := range copies {
+		if slices.Contains(refused, c.ID) || len(restored(c.Parts)) == 0 {
+			continue
+		}
+		err := s.adoptOne(ctx, m, to, c)
+		if err == nil {
+			return on(Check).with(func(m *Move) { m.BackupID, m.Refused = &c.ID, refused }), nil
+		}
+		if !hopeless(err) {
+			return outcome{}, err
+		}
+		s.Log.WarnContext(ctx, "a backup cannot be had on another machine", "service", m.ServiceID, "backup", c.ID, "machine", m.To, "error", err)
+		refused = append(refused, c.ID)
+	}
+	if !m.Empty {
+		return fail(ErrNoBackup.Key, fmt.Sprintf("%d backups, none of which %s has in its store", len(copies), m.To)), nil
+	}
+	if err := to.KeepApart(ctx, m.ref()); err != nil {
+		return outcome{}, err
+	}
+	return on(Make).with(func(m *Move) { m.BackupID, m.Refused = nil, refused }), nil
+}
+
+func (s *Service) adoptOne(ctx context.Context, m Move, to panel.Handover, c Copy) error {
+	passport, err := s.Backups.Passport(ctx, s.DB, c.ID)
+	if err != nil {
+		return err
+	}
+	return to.AdoptBackup(ctx, m.ref(), passport)
+}
+
+// hopeless tells that a backup cannot be had on a machine, however often it is asked for.
+func hopeless(err error) bool {
+	return errors.Is(err, panel.ErrNotFound) || errors.Is(err, panel.ErrInvalid) || errors.Is(err, fault.NotFound)
+}
+
+// chosen is the backup that the service is restored from.
+func (s *Service) chosen(ctx context.Context, m Move) (Copy, error) {
+	copies, err := s.Backups.Portable(ctx, s.DB, m.ServiceID)
+	if err != nil {
+		return Copy{}, err
+	}
+	i := slices.IndexFunc(copies, func(c Copy) bool { return c.ID == *m.BackupID })
+	if i < 0 {
+		return Copy{}, fault.NotFound.Wrapf("moves: backup %d is not there any more", *m.BackupID)
+	}
+	return copies[i], nil
+}
+
+// again chooses another backup.
+func again(m Move) outcome {
+	refused := append(slices.Clone(m.Refused), *m.BackupID)
+	return on(Adopt).with(func(m *Move) { m.BackupID, m.Refused = nil, refused })
+}
+
+// check has the other node read the backup whole.
+func (s *Service) check(ctx context.Context, m Move) (outcome, error) {
+	c, err := s.chosen(ctx, m)
+	if errors.Is(err, fault.NotFound) {
+		return again(m), nil
+	}
+	if err != nil {
+		return outcome{}, err
+	}
+	to, err := capability[panel.Backups](s, m.To, panel.CapBackups)
+	if err != nil {
+		return outcome{}, err
+	}
+	task, err := to.BackupTask(ctx, m.ref(), m.checkTask())
+	if errors.Is(err, panel.ErrNotFound) {
+		task, err = to.StartBackupCheck(ctx, m.ref(), panel.CheckRequest{ID: m.checkTask(), Backup: c.Name})
+	}
+	switch {
+	case errors.Is(err, panel.ErrNotFound):
+		return again(m), nil // the machine has forgotten it
+	case err != nil:
+		return outcome{}, err
+	case task.Status == panel.TaskRunning:
+		return later(m, soon), nil
+	case task.Status == panel.TaskFailed:
+		s.Log.WarnContext(ctx, "a backup is damaged; an older one is tried", "service", m.ServiceID, "backup", c.ID, "machine", m.To)
+		return again(m), nil
+	default:
+		return on(Make), nil
+	}
+}
+
+// make makes the account on the other node.
+func (s *Service) make(ctx context.Context, m Move) (outcome, error) {
+	of, err := s.Services.Wanted(ctx, s.DB, m.ServiceID)
+	if err != nil {
+		return outcome{}, err
+	}
+	if of.Panel != m.From || !live(of) {
+		return fail(fault.Conflict.Key, fmt.Sprintf("the service is %s on %s", of.Status, of.Panel)), nil
+	}
+	to, err := capability[panel.Accounts](s, m.To, panel.CapAccounts)
+	if err != nil {
+		return outcome{}, err
+	}
+	of.Epoch++
+	if _, err := to.CreateAccount(ctx, s.Spec(of)); err != nil {
+		return outcome{}, err
+	}
+	return on(Commit), nil
+}
+
+// commit makes the other node the one that serves the service.
+func (s *Service) commit(ctx context.Context, m Move) (outcome, error) {
+	to, err := capability[panel.Accounts](s, m.To, panel.CapAccounts)
+	if err != nil {
+		return outcome{}, err
+	}
+	account, err := to.Account(ctx, m.ref())
+	if errors.Is(err, panel.ErrNotFound) {
+		return on(Make), nil // somebody removed it
+	}
+	if err != nil {
+		return outcome{}, err
+	}
+	o, err := s.change(ctx, m, func(ctx context.Context, tx *db.Tx, _ site.Site) (outcome, error) {
+		epoch, err := s.Services.Relocate(ctx, tx, m.ServiceID, m.From, m.To, account)
+		if err != nil {
+			return outcome{}, err
+		}
+		if err := s.Services.SetMoving(ctx, tx, m.ServiceID, true); err != nil {
+			return outcome{}, err
+		}
+		now := tx.Now
+		return on(Fill).with(func(m *Move) { m.Epoch, m.CommittedAt = &epoch, &now }), s.Backups.Moved(ctx, tx, m.ServiceID)
+	})
+	if errors.Is(err, fault.Conflict) {
+		return fail(fault.Conflict.Key, err.Error()), nil
+	}
+	return o, err
+}
+
+// fill has the account follow the rows of the service. What a backup is restored into must be there; the rest is looked
+// after by its sections from now on.
+func (s *Service) fill(ctx context.Context, m Move) (outcome, error) {
+	if over, err := s.over(ctx, m); err != nil || over {
+		return on(Open), err
+	}
+	for _, f := range s.First {
+		if err := f.Apply(ctx, m.AccountID, m.ServiceID); err != nil {
+			return outcome{}, err
+		}
+	}
+	if err := s.All(ctx, m.AccountID, m.ServiceID); err != nil {
+		s.Log.WarnContext(ctx, "not everything of a service that moves is on its new machine yet", "service", m.ServiceID, "error", err)
+	}
+	if m.BackupID == nil {
+		return on(Open), nil
+	}
+	return on(Restore), nil
+}
+
+// over tells that a service has ended since it moved, or moved on: nothing is to be restored of it.
+func (s *Service) over(ctx context.Context, m Move) (bool, error) {
+	of, err := s.Services.Wanted(ctx, s.DB, m.ServiceID)
+	return err == nil && (of.Panel != m.To || !live(of)), err
+}
+
+// restore has the other node restore the backup.
+func (s *Service) restore(ctx context.Context, m Move) (outcome, error) {
+	if over, err := s.over(ctx, m); err != nil || over {
+		return on(Open), err
+	}
+	to, err := capability[panel.Backups](s, m.To, panel.CapBackups)
+	if err != nil {
+		return outcome{}, err
+	}
+	task, err := to.BackupTask(ctx, m.ref(), m.restoreTask())
+	if errors.Is(err, panel.ErrNotFound) {
+		task, err = s.startRestore(ctx, m, to)
+	}
+	switch {
+	case errors.Is(err, fault.NotFound): // the backup expired
+		return unrestored(ErrNoBackup.Key, err.Error()), nil
+	case err != nil:
+		return outcome{}, err
+	case task.Status == panel.TaskRunning:
+		return later(m, soon), nil
+	case task.Status == panel.TaskCompleted:
+		return on(Open), nil
+	case m.Tries+1 < restoreTries:
+		return later(m, pause).with(func(m *Move) { m.Tries++ }), nil
+	default:
+		return unrestored(failureOf(task.Failure).Key, "the restore failed on the machine, whose log says why: "+task.Failure.Error()), nil
+	}
+}
+
+// unrestored goes on with a service whose backup could not be restored: it is on the other node, with its rows, and its
+// backups are there for another try by hand.
+func unrestored(key, cause string) outcome {
+	return on(Open).with(func(m *Move) { m.FailureKey, m.Cause = &key, cause })
+}
+
+func (s *Service) startRestore(ctx context.Context, m Move, to panel.Backups) (panel.BackupTask, error) {
+	c, err := s.chosen(ctx, m)
+	if err != nil {
+		return panel.BackupTask{}, err
+	}
+	// Nothing is restored into a suspended account. When all is there, it is suspended again.
+	accounts, err := capability[panel.Accounts](s, m.To, panel.CapAccounts)
+	if err == nil {
+		err = accounts.UnsuspendAccount(ctx, m.ref())
+	}
+	if err != nil {
+		return panel.BackupTask{}, err
+	}
+	return to.StartRestore(ctx, m.ref(), panel.RestoreRequest{ID: m.restoreTask(), Backup: c.Name, Parts: restored(c.Parts)})
+}
+
+// open adopts what else there is of backups, and lets the owner change things again.
+func (s *Service) open(ctx context.Context, m Move) (outcome, error) {
+	has, err := s.adoptRest(ctx, m)
+	if err != nil {
+		return outcome{}, err
+	}
+	return s.change(ctx, m, func(ctx context.Context, tx *db.Tx, of site.Site) (outcome, error) {
+		now := tx.Now
+		o := on(Leave).with(func(m *Move) { m.OpenedAt = &now })
+		if of.Panel != m.To {
+			return o, nil
+		}
+		if err := s.Services.SetMoving(ctx, tx, m.ServiceID, false); err != nil {
+			return o, err
+		}
+		if err := s.Backups.LeftBehind(ctx, tx, m.ServiceID, has); err != nil || !live(of) {
+			return o, err
+		}
+		return o, s.Services.FollowStatus(ctx, tx, m.ServiceID)
+	})
+}
+
+// adoptRest answers the backups that the other node has in the end.
+func (s *Service) adoptRest(ctx context.Context, m Move) (has map[string]bool, err error) {
+	to, err := capability[panel.Handover](s, m.To, panel.CapHandover)
+	if err != nil {
+		return nil, err
+	}
+	copies, err := s.Backups.Portable(ctx, s.DB, m.ServiceID)
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range copies {
+		if slices.Contains(m.Refused, c.ID) {
+			continue
+		}
+		err := s.adoptOne(ctx, m, to, c)
+		if err != nil && !hopeless(err) {
+			return nil, err
+		}
+	}
+	backups, err := capability[panel.Backups](s, m.To, panel.CapBackups)
+	if err != nil {
+		return nil, err
+	}
+	listed, err := backups.ListBackups(ctx, m.ref())
+	if err != nil && !errors.Is(err, panel.ErrNotFound) {
+		return nil, err
+	}
+	has = map[string]bool{}
+	for _, b := range listed {
+		has[b.ID] = true
+	}
+	return has, nil
+}
+
+// undo deletes what was made for a service that stays where it was, and gives the room back.
+func (s *Service) undo(ctx context.Context, m Move) (outcome, error) {
+	if m.To != "" {
+		of, err := s.Services.Wanted(ctx, s.DB, m.ServiceID)
+		if err != nil {
+			return outcome{}, err
+		}
+		if of.Panel != m.To {
+			to, err := capability[panel.Accounts](s, m.To, panel.CapAccounts)
+			if err == nil {
+				err = to.DeleteAccount(ctx, m.ref())
+			}
+			if err != nil && !errors.Is(err, panel.ErrNotFound) && !errors.Is(err, panel.ErrUnsupported) {
+				return outcome{}, err
+			}
+		}
+	}
+	return s.change(ctx, m, func(ctx context.Context, tx *db.Tx, of site.Site) (outcome, error) {
+		if m.To == "" || of.Panel != m.From || !live(of) {
+			return on(Closed), nil
+		}
+		return on(Closed), s.Places.GiveBack(ctx, tx, m.ServiceID, m.From)
+	})
+}
+
+// leave tells the former machine, when it answers, that it has the account no more.
+func (s *Service) leave(ctx context.Context, m Move) (outcome, error) {
+	gone, err := s.Nodes.Gone(ctx, s.DB, m.From)
+	if err != nil || gone {
+		return on(Closed), err
+	}
+	from, err := capability[panel.Moving](s, m.From, panel.CapMoving)
+	if err == nil {
+		err = from.LeaveAccount(ctx, m.ref(), *m.Epoch)
+	}
+	if err != nil && !errors.Is(err, panel.ErrNotFound) {
+		if ctx.Err() != nil {
+			return outcome{}, err
+		}
+		return later(m, s.patience(m)), nil // it is expected to be dead
+	}
+	now := s.Clock.Now()
+	return on(Keep).with(func(m *Move) { m.LeftAt = &now }), nil
+}
+
+// keep deletes what is left on the former machine, when it is a week old and there is a newer backup.
+func (s *Service) keep(ctx context.Context, m Move) (outcome, error) {
+	gone, err := s.Nodes.Gone(ctx, s.DB, m.From)
+	if err != nil || gone {
+		return on(Closed), err
+	}
+	if wait := m.LeftAt.Add(keptAfter).Sub(s.Clock.Now()); wait > 0 {
+		return later(m, min(wait, time.Hour)), nil
+	}
+	of, err := s.Services.Wanted(ctx, s.DB, m.ServiceID)
+	if err != nil {
+		return outcome{}, err
+	}
+	newest, err := s.Backups.Newest(ctx, s.DB, m.ServiceID)
+	if err != nil {
+		return outcome{}, err
+	}
+	if !of.Ended() && (newest == nil || m.OpenedAt == nil || newest.Before(*m.OpenedAt)) {
+		return later(m, time.Hour), nil
+	}
+	from, err := capability[panel.Moving](s, m.From, panel.CapMoving)
+	if err == nil {
+		err = from.DropAccount(ctx, m.ref(), *m.Epoch)
+	}
+	if err != nil && !errors.Is(err, panel.ErrNotFound) {
+		return outcome{}, err
+	}
+	return on(Closed), nil
+}
+
+// failureOf is the public key for what a machine could not do.
+func failureOf(err error) *fault.Def {
+	switch panel.KindOf(err) {
+	case panel.ErrUnreachable:
+		return fault.PanelUnreachable
+	case panel.ErrBusy:
+		return fault.PanelBusy
+	case panel.ErrExists, panel.ErrInUse:
+		return fault.DomainUnavailable
+	case panel.ErrLimit:
+		return fault.LimitReached
+	case panel.ErrUnsupported:
+		return fault.UnsupportedOperation
+	case panel.ErrNotFound:
+		return fault.NotFound
+	default:
+		return fault.Internal
+	}
+}

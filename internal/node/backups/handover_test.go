@@ -1,0 +1,150 @@
+package backups
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"stead.dev/stead/internal/port/panel"
+)
+
+// machines runs f with two machines that reach the same store, each with its own secrets.
+func machines(t *testing.T, f func(t *testing.T, first, second *world)) {
+	t.Helper()
+	for name, open := range map[string]func(shared, own string) (Store, error){
+		"folder": func(shared, _ string) (Store, error) { return NewFolder(shared) },
+		"restic": func(shared, own string) (Store, error) {
+			return NewRestic(ResticConfig{Repository: shared, KeyFile: own + ".key", Dir: own + ".own"})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			shared := filepath.Join(t.TempDir(), "shared")
+			store := func(own string) (Store, error) { return open(shared, own) }
+			f(t, newWorld(t, store), newWorld(t, store))
+		})
+	}
+}
+
+func (w *world) page(ref string) string {
+	w.Helper()
+	text, err := os.ReadFile(filepath.Join(w.homes[ref].Home, "public_html", "index.html"))
+	w.must(err)
+	return string(text)
+}
+
+func TestAnotherMachineRestoresABackup(t *testing.T) {
+	machines(t, func(t *testing.T, first, second *world) {
+		ctx := t.Context()
+		first.put("1", "public_html/index.html", "of the first machine", 0o640)
+		first.backUp("1", "b1", panel.PartFiles, panel.PartDNS)
+		passport, err := first.BackupPassport(ctx, "1", "b1")
+		first.must(err)
+
+		for range 2 { // the second time nothing happens
+			second.must(second.AdoptBackup(ctx, "1", passport))
+		}
+		listed, err := second.ListBackups(ctx, "1")
+		second.must(err)
+		if len(listed) != 1 || listed[0].ID != "b1" {
+			t.Fatalf("the second machine has %+v", listed)
+		}
+		second.bringBack("1", panel.RestoreRequest{ID: "r1", Backup: "b1", Parts: []panel.BackupPart{panel.PartFiles}})
+		if got := second.page("1"); got != "of the first machine" {
+			t.Errorf("the page is %q", got)
+		}
+
+		// Both go on to make backups, and neither spoils what the other has.
+		second.put("1", "public_html/index.html", "of the second machine", 0o640)
+		second.backUp("1", "b2", panel.PartFiles)
+		first.backUp("1", "b3", panel.PartFiles)
+		second.must(second.DeleteBackup(ctx, "1", "b1"))
+		second.bringBack("1", panel.RestoreRequest{ID: "r2", Backup: "b2", Parts: []panel.BackupPart{panel.PartFiles}})
+		if got := second.page("1"); got != "of the second machine" {
+			t.Errorf("the page is %q", got)
+		}
+	})
+}
+
+// TestAnAccountThatComesBack: the second machine lends the backup that it has made to the first, which has its own still.
+func TestAnAccountThatComesBack(t *testing.T) {
+	machines(t, func(t *testing.T, first, second *world) {
+		ctx := t.Context()
+		first.backUp("1", "b1", panel.PartFiles)
+		passport, err := first.BackupPassport(ctx, "1", "b1")
+		first.must(err)
+		second.must(second.AdoptBackup(ctx, "1", passport))
+		second.put("1", "public_html/index.html", "newer", 0o640)
+		second.backUp("1", "b2", panel.PartFiles)
+		for _, id := range []string{"b1", "b2"} {
+			back, err := second.BackupPassport(ctx, "1", id)
+			second.must(err)
+			first.must(first.AdoptBackup(ctx, "1", back))
+		}
+		for _, id := range []string{"b1", "b2"} {
+			first.bringBack("1", panel.RestoreRequest{ID: "r" + id, Backup: id, Parts: []panel.BackupPart{panel.PartFiles}})
+		}
+		if got := first.page("1"); got != "newer" {
+			t.Errorf("the page is %q", got)
+		}
+		first.backUp("1", "b3", panel.PartFiles)
+	})
+}
+
+func TestABackupOutOfReachIsNotAdopted(t *testing.T) {
+	stores(t, func(t *testing.T, first *world) {
+		first.backUp("1", "b1", panel.PartFiles)
+		passport, err := first.BackupPassport(t.Context(), "1", "b1")
+		first.must(err)
+		for name, open := range map[string]func(string) (Store, error){"folder": folder, "restic": repositories} {
+			if _, restic := first.store.(*Restic); restic != (name == "restic") {
+				continue
+			}
+			second := newWorld(t, open)
+			second.refused(second.AdoptBackup(t.Context(), "1", passport), panel.ErrNotFound)
+			if listed, err := second.ListBackups(t.Context(), "1"); err != nil || len(listed) != 0 {
+				t.Errorf("the second machine has %+v, %v", listed, err)
+			}
+		}
+	})
+}
+
+func TestForgedPassportsAreRefused(t *testing.T) {
+	stores(t, func(t *testing.T, w *world) {
+		w.backUp("1", "b1", panel.PartFiles)
+		data, err := w.BackupPassport(t.Context(), "1", "b1")
+		w.must(err)
+		for name, forge := range map[string]func(p *passport){
+			"another account":  func(p *passport) { p.Task.Ref = "2" },
+			"a path as id":     func(p *passport) { p.Task.ID = "../../b1" },
+			"no backup":        func(p *passport) { p.Task.Job = restores },
+			"unknown part":     func(p *passport) { p.Task.Parts[0].Part = "../x" },
+			"option as handle": func(p *passport) { p.Task.Parts[0].Handle = "1/--password-command=touch /tmp/x" },
+			"another's place":  func(p *passport) { p.Task.Parts[0].Handle = "2/0123456789abcdef" },
+			"path as place":    func(p *passport) { p.Task.Parts[0].Handle = "../1/0123456789abcdef" },
+		} {
+			var p passport
+			w.must(json.Unmarshal(data, &p))
+			forge(&p)
+			if p.Task.ID == "b1" {
+				p.Task.ID = "b9" // b1 is known
+			}
+			forged, err := json.Marshal(p)
+			w.must(err)
+			t.Log(name)
+			w.refused(w.AdoptBackup(t.Context(), "1", forged), panel.ErrInvalid)
+		}
+		w.refused(w.AdoptBackup(t.Context(), "1", panel.Passport(`"nonsense"`)), panel.ErrInvalid)
+	})
+}
+
+func TestBackupsAreKeptApartFromAnotherMachines(t *testing.T) {
+	machines(t, func(t *testing.T, first, second *world) {
+		first.backUp("1", "b1", panel.PartFiles)
+		for range 2 {
+			second.must(second.KeepApart(t.Context(), "1"))
+		}
+		second.backUp("1", "b2", panel.PartFiles)
+		first.backUp("1", "b3", panel.PartFiles)
+	})
+}
