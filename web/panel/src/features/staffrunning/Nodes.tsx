@@ -16,10 +16,10 @@ import { StaffLink } from "~/ui/staff/StaffLink";
 import { Status, type Tone } from "~/ui/Status";
 import { When } from "~/ui/When";
 
-import { addNode, drain, nodes, rejoin, resume, type Node } from "./api";
+import { addNode, drain, nodes, recover, rejoin, resume, type Node } from "./api";
 import { t } from "./texts";
 
-const tones: Record<string, Tone> = { invited: "neutral", active: "good", draining: "warn", retired: "neutral" };
+const tones: Record<string, Tone> = { invited: "neutral", active: "good", draining: "warn", offline: "bad", retired: "neutral" };
 
 /** The hosting machines: their room and health, who may get more services, and the invitation of new ones. */
 export function Nodes() {
@@ -142,6 +142,20 @@ function NodeCard({
               await resume(name);
               await refresh();
               done(t("nodes.resumed", { name }));
+            }}
+          />
+        )}
+        {node.state === "offline" && node.services > 0 && (
+          <Act
+            operation="staff.nodes.recover"
+            label={t("nodes.recover")}
+            text={t("nodes.recover.text", { name })}
+            reason="staff"
+            danger
+            act={async ({ reason }) => {
+              const begun = await recover(name, reason);
+              await refresh();
+              done(t("nodes.recovering", { moves: begun.moves.length, alone: begun.without_backup.length }));
             }}
           />
         )}

@@ -17,6 +17,8 @@ export const addNode = (body: Schemas["StaffNewNodeBody"]) => call(staff.POST("/
 export const drain = (node: string) => call(staff.POST("/api/v1/admin/nodes/{node}/drain", of(node)));
 export const resume = (node: string) => call(staff.POST("/api/v1/admin/nodes/{node}/resume", of(node)));
 export const rejoin = (node: string) => call(staff.POST("/api/v1/admin/nodes/{node}/rejoin", of(node)));
+export const recover = (node: string, reason: string) =>
+  call(staff.POST("/api/v1/admin/nodes/{node}/recover", { ...of(node), body: { reason } }));
 
 export const jobs = (page: number) =>
   queryOptions({
