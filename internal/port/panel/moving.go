@@ -1,9 +1,6 @@
 package panel
 
-import (
-	"context"
-	"encoding/json"
-)
+import "context"
 
 // The capabilities that take accounts from one machine to another.
 const (
@@ -26,15 +23,7 @@ type Moving interface {
 
 // Passport is all that another machine needs to read a backup, the secrets of its store included. It is opaque to the
 // platform.
-type Passport json.RawMessage
-
-// MarshalJSON and UnmarshalJSON pass it as it is.
-func (p Passport) MarshalJSON() ([]byte, error) { return json.RawMessage(p).MarshalJSON() }
-
-// UnmarshalJSON implements json.Unmarshaler.
-func (p *Passport) UnmarshalJSON(data []byte) error {
-	return (*json.RawMessage)(p).UnmarshalJSON(data)
-}
+type Passport []byte
 
 // Handover lets a machine restore the backups of another one, when both reach the same store.
 type Handover interface {

@@ -57,6 +57,8 @@ func RunSuite(t *testing.T, want []panel.Capability, open func(t *testing.T) pan
 		{"what is backed up comes back", backUpAndRestore, needs(panel.CapBackups, panel.CapFiles)},
 		{"backups refuse what makes no sense, and each other's", backupsRefuse, needs(panel.CapBackups)},
 		{"backups outlast their account", backupsOutlastTheirAccount, needs(panel.CapBackups, panel.CapFiles)},
+		{"a backup is handed over to another machine", handsOver, needs(panel.CapBackups, panel.CapHandover)},
+		{"an account that has left is let go of", leaves, needs(panel.CapMoving, panel.CapFiles)},
 		{"PHP runs as it is set, and refuses what is not to be had", phpSettings, needs(panel.CapPHP)},
 		{"logs are read and followed", logs, needs(panel.CapLogs)},
 		{"FTP accounts are set and removed", ftpAccounts, needs(panel.CapFTP)},
