@@ -647,6 +647,57 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/admin/moves": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Moves of services from one node to another, the newest first */
+        get: operations["staff.moves.list"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/admin/moves/{move}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** A move: which step it is at, and what is in its way */
+        get: operations["staff.moves.get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/admin/moves/{move}/cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Call a move off whose service is where it was */
+        post: operations["staff.moves.cancel"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/admin/nodes": {
         parameters: {
             query?: never;
@@ -679,6 +730,23 @@ export interface paths {
         put?: never;
         /** Place no more services on a node */
         post: operations["staff.nodes.drain"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/admin/nodes/{node}/recover": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Make the services of a dead node on others, out of their newest backups */
+        post: operations["staff.nodes.recover"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1485,6 +1553,60 @@ export interface components {
         AdminMaintenancelist: {
             data: components["schemas"]["AdminMaintenance"][];
         };
+        AdminMove: {
+            /** Format: int64 */
+            account_id: number;
+            /**
+             * Format: int64
+             * @description The backup that it is restored from
+             */
+            backup_id: number | null;
+            /** @description The same in detail */
+            cause: string;
+            /** Format: date-time */
+            closed_at: string | null;
+            /**
+             * Format: date-time
+             * @description When the service was on the other node
+             */
+            committed_at: string | null;
+            /** Format: date-time */
+            created_at: string;
+            /** @description What is in the way, or why it failed; of one that has moved: its content could not be restored */
+            error_key: string | null;
+            from: string;
+            /** Format: int64 */
+            id: number;
+            /** @enum {string} */
+            kind: "recover";
+            /**
+             * Format: date-time
+             * @description When the former node knew of it
+             */
+            left_at: string | null;
+            /**
+             * Format: date-time
+             * @description When all was restored
+             */
+            opened_at: string | null;
+            /** Format: int64 */
+            service_id: number;
+            /**
+             * @description moved: the service is on the other node whole; failed: it stayed where it was
+             * @enum {string}
+             */
+            state: "running" | "moved" | "failed";
+            /**
+             * @description What is done next; leave and keep are about what is left on the former node
+             * @enum {string}
+             */
+            step: "plan" | "adopt" | "check" | "make" | "commit" | "fill" | "restore" | "open" | "undo" | "leave" | "keep" | "closed";
+            to: string;
+        };
+        AdminMoveList: {
+            data: components["schemas"]["AdminMove"][];
+            meta: components["schemas"]["Meta"];
+        };
         AdminMovement: {
             /** @description Of adjustments: who made it. */
             actor: string;
@@ -1620,6 +1742,11 @@ export interface components {
             tax_usd_cents: number;
             /** Format: int64 */
             total_usd_cents: number;
+        };
+        AdminRecovery: {
+            moves: components["schemas"]["AdminMove"][];
+            /** @description Services that are left alone: no other node can restore them. They are made without content when the recovery is asked for with empty. */
+            without_backup: number[];
         };
         AdminRefund: {
             /** Format: int64 */
@@ -1989,7 +2116,11 @@ export interface components {
              * @example method_not_allowed
              * @example monitor_built_in
              * @example monitor_limit_reached
+             * @example move_cancelled
+             * @example move_committed
              * @example nameserver_invalid
+             * @example no_portable_backup
+             * @example node_alive
              * @example not_found
              * @example not_suspended
              * @example nothing_to_retry
@@ -2398,6 +2529,16 @@ export interface components {
         StaffReasonBody: {
             /** @description Why; it stands in the audit log. */
             reason: string;
+        };
+        StaffRecoverNodeBody: {
+            /** @description Services of which no other node can have a backup are made without content. */
+            empty?: boolean;
+            /** @description Though the node reports: what its services have since their backups is lost. */
+            force?: boolean;
+            /** @description For the audit log. */
+            reason: string;
+            /** @description Name of the node on which its services are made; without it, any that suits. */
+            to?: string;
         };
         StaffRefundBody: {
             /**
@@ -7928,6 +8069,374 @@ export interface operations {
             };
         };
     };
+    "staff.moves.list": {
+        parameters: {
+            query?: {
+                /** @description Page, counted from 1. */
+                page?: number;
+                /** @description Items a page; values above 50 are taken as 50. */
+                per_page?: number;
+                service_id?: number;
+                /** @description Name of a node that services leave, or come to. */
+                node?: string;
+                /** @description Only those of services that are not whole on the other node yet. */
+                running?: boolean;
+            };
+            header?: {
+                /** @description The `ETag` of an earlier answer: 304 without a body when it still holds. */
+                "If-None-Match"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "account_id": 1,
+                     *           "backup_id": 1,
+                     *           "cause": "connect_timeout",
+                     *           "closed_at": "2026-11-21T10:00:00Z",
+                     *           "committed_at": "2026-11-21T10:00:00Z",
+                     *           "created_at": "2026-11-21T10:00:00Z",
+                     *           "error_key": null,
+                     *           "from": "from",
+                     *           "id": 1,
+                     *           "kind": "recover",
+                     *           "left_at": "2026-11-21T10:00:00Z",
+                     *           "opened_at": "2026-11-21T10:00:00Z",
+                     *           "service_id": 1,
+                     *           "state": "running",
+                     *           "step": "plan",
+                     *           "to": "to"
+                     *         }
+                     *       ],
+                     *       "meta": {
+                     *         "last_page": 1,
+                     *         "page": 1,
+                     *         "per_page": 20,
+                     *         "total": 1
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["AdminMoveList"];
+                };
+            };
+            /** @description Nothing has changed since the answer whose `ETag` was sent as `If-None-Match`. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Forbidden: `account_suspended`, `admin_required`, `insufficient_scope`, `role_required`, `second_factor_required` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Not Found: `section_disabled` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unprocessable Entity: `validation_failed` */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too Many Requests: `rate_limited` */
+            429: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Service Unavailable: `unavailable` */
+            503: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    "staff.moves.get": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                move: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "account_id": 1,
+                     *       "backup_id": 1,
+                     *       "cause": "connect_timeout",
+                     *       "closed_at": "2026-11-21T10:00:00Z",
+                     *       "committed_at": "2026-11-21T10:00:00Z",
+                     *       "created_at": "2026-11-21T10:00:00Z",
+                     *       "error_key": null,
+                     *       "from": "from",
+                     *       "id": 1,
+                     *       "kind": "recover",
+                     *       "left_at": "2026-11-21T10:00:00Z",
+                     *       "opened_at": "2026-11-21T10:00:00Z",
+                     *       "service_id": 1,
+                     *       "state": "running",
+                     *       "step": "plan",
+                     *       "to": "to"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["AdminMove"];
+                };
+            };
+            /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Forbidden: `account_suspended`, `admin_required`, `insufficient_scope`, `role_required`, `second_factor_required` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Not Found: `not_found`, `section_disabled` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unprocessable Entity: `validation_failed` */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too Many Requests: `rate_limited` */
+            429: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Service Unavailable: `unavailable` */
+            503: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    "staff.moves.cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                move: number;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "reason": "The machine is back"
+                 *     }
+                 */
+                "application/json": components["schemas"]["StaffReasonBody"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "account_id": 1,
+                     *       "backup_id": 1,
+                     *       "cause": "connect_timeout",
+                     *       "closed_at": "2026-11-21T10:00:00Z",
+                     *       "committed_at": "2026-11-21T10:00:00Z",
+                     *       "created_at": "2026-11-21T10:00:00Z",
+                     *       "error_key": null,
+                     *       "from": "from",
+                     *       "id": 1,
+                     *       "kind": "recover",
+                     *       "left_at": "2026-11-21T10:00:00Z",
+                     *       "opened_at": "2026-11-21T10:00:00Z",
+                     *       "service_id": 1,
+                     *       "state": "running",
+                     *       "step": "plan",
+                     *       "to": "to"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["AdminMove"];
+                };
+            };
+            /** @description Bad Request: `malformed_json` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Forbidden: `account_suspended`, `admin_required`, `insufficient_scope`, `role_required`, `sandbox_read_only`, `second_factor_required` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Not Found: `not_found`, `section_disabled` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Request Entity Too Large: `payload_too_large` */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unsupported Media Type: `unsupported_media_type` */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unprocessable Entity: `validation_failed` */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too Many Requests: `rate_limited` */
+            429: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Service Unavailable: `unavailable` */
+            503: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
     "staff.nodes.list": {
         parameters: {
             query?: never;
@@ -8281,6 +8790,151 @@ export interface operations {
             };
             /** @description Request Entity Too Large: `payload_too_large` */
             413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unprocessable Entity: `validation_failed` */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too Many Requests: `rate_limited` */
+            429: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Service Unavailable: `unavailable` */
+            503: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    "staff.nodes.recover": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                node: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "force": true,
+                 *       "reason": "The disks are gone, ticket 17"
+                 *     }
+                 */
+                "application/json": components["schemas"]["StaffRecoverNodeBody"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "moves": [
+                     *         {
+                     *           "account_id": 1,
+                     *           "backup_id": 1,
+                     *           "cause": "connect_timeout",
+                     *           "closed_at": "2026-11-21T10:00:00Z",
+                     *           "committed_at": "2026-11-21T10:00:00Z",
+                     *           "created_at": "2026-11-21T10:00:00Z",
+                     *           "error_key": null,
+                     *           "from": "from",
+                     *           "id": 1,
+                     *           "kind": "recover",
+                     *           "left_at": "2026-11-21T10:00:00Z",
+                     *           "opened_at": "2026-11-21T10:00:00Z",
+                     *           "service_id": 1,
+                     *           "state": "running",
+                     *           "step": "plan",
+                     *           "to": "to"
+                     *         }
+                     *       ],
+                     *       "without_backup": [
+                     *         1
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["AdminRecovery"];
+                };
+            };
+            /** @description Bad Request: `malformed_json` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Forbidden: `account_suspended`, `admin_required`, `insufficient_scope`, `role_required`, `sandbox_read_only`, `second_factor_required` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Not Found: `not_found`, `section_disabled` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Request Entity Too Large: `payload_too_large` */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unsupported Media Type: `unsupported_media_type` */
+            415: {
                 headers: {
                     [name: string]: unknown;
                 };

@@ -8652,7 +8652,11 @@ export interface components {
              * @example method_not_allowed
              * @example monitor_built_in
              * @example monitor_limit_reached
+             * @example move_cancelled
+             * @example move_committed
              * @example nameserver_invalid
+             * @example no_portable_backup
+             * @example node_alive
              * @example not_found
              * @example not_suspended
              * @example nothing_to_retry

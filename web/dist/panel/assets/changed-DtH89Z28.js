@@ -1,1 +1,0 @@
-import{Gi as e}from"./routes-BEvY630E.js";import{t}from"./notice-Cll46fmi.js";function n(){let n=e();return async e=>{await n.invalidateQueries({queryKey:[`staff`]}),t(e)}}export{n as t};

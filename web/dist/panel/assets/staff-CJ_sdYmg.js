@@ -1,1 +1,0 @@
-import{Ei as e,bi as t}from"./routes-BEvY630E.js";var n,r=()=>n??=t({uz:()=>e(()=>import(`./staff.uz-CuZ5db2M.js`),[]),ru:()=>e(()=>import(`./staff.ru-DgLxvdsM.js`),[]),en:()=>e(()=>import(`./staff.en-BeO65XmY.js`),[])});export{r as t};

@@ -1,0 +1,1 @@
+import{wi as e}from"./routes-DLgb_mGe.js";var t=e(`staffsales`);export{t};

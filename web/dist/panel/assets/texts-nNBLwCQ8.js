@@ -1,1 +1,0 @@
-import{wi as e}from"./routes-BEvY630E.js";var t=e(`support`);export{t};
