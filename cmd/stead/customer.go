@@ -114,7 +114,7 @@ func (e *environment) byBrowser(elsewhere bool) customer.Way {
 	if elsewhere {
 		return customer.ByBrowserElsewhere(func(address string) (string, error) {
 			_, _ = fmt.Fprintf(e.stderr, "Open this address in a browser on any device, and allow access:\n\n  %s\n\n"+
-				"It ends at a page of 127.0.0.1 that cannot be shown. Paste the address of that page here:\n", address)
+				"It ends at a page of 127.0.0.1 that cannot be shown. Paste the address of that page here, and give it to nobody else:\n", address)
 			return e.readLine("address")
 		})
 	}

@@ -6,10 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 	"time"
 
 	"stead.dev/stead/internal/front/customer"
+	"stead.dev/stead/internal/platform/atomicfile"
 	"stead.dev/stead/internal/platform/clock"
 	stead "stead.dev/stead/sdk/go"
 )
@@ -21,6 +23,7 @@ type sitesCmd struct {
 	Releases sitesReleases `cmd:"" help:"List what was deployed; stead deploy --rollback brings one back."`
 	Backup   sitesBackup   `cmd:"" help:"Make a backup of a service."`
 	Backups  sitesBackups  `cmd:"" help:"List its backups."`
+	Download sitesDownload `cmd:"" help:"Download a backup: a tar.gz with a directory for each part."`
 	Restore  sitesRestore  `cmd:"" help:"Restore a backup, or parts of it."`
 }
 
@@ -217,6 +220,45 @@ func (c *sitesBackup) Run(e *environment) error {
 			return &stead.Error{Status: 422, Key: cmp.Or(deref(b.ErrorKey), "backup_failed"), Message: "the backup failed"}
 		}
 		return err
+	})
+}
+
+type sitesDownload struct {
+	siteArg
+	Backup int64  `arg:"" help:"Id of the backup, as stead sites backups shows it."`
+	To     string `help:"New file, or - for standard output; by default SITE-BACKUP.tar.gz." placeholder:"FILE"`
+}
+
+// Run downloads a backup. A file is there whole or not at all, and nobody else can read it.
+func (c *sitesDownload) Run(e *environment) error {
+	return c.with(e, func(s *customer.Session, site *customer.Site) (err error) {
+		name := c.To
+		if name == "" {
+			name = fmt.Sprintf("%s-%d.tar.gz", strings.ReplaceAll(site.Name, "/", "-"), c.Backup)
+		}
+		if name != "-" {
+			if _, err := os.Lstat(name); err == nil {
+				return usageError{fmt.Errorf("%s is there already: name another file by --to", name)}
+			}
+		}
+		d, err := s.Backups.Download(e.ctx, site.ID, c.Backup)
+		if err != nil {
+			return err
+		}
+		defer d.Close()
+		if name == "-" {
+			_, err = io.Copy(e.stdout, d)
+			return err
+		}
+		var size int64
+		err = atomicfile.WriteStream(name, 0o600, func(w io.Writer) (err error) {
+			size, err = io.Copy(w, d)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		return e.show(map[string]any{"file": name, "bytes": size}, func(w io.Writer) { row(w, fmt.Sprintf("%s: %s", name, customer.Bytes(size))) })
 	})
 }
 

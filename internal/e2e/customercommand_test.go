@@ -4,6 +4,8 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -313,7 +315,7 @@ func TestACustomerWorksByCommands(t *testing.T) {
 			t.Errorf("second: %+v", second)
 		}
 		stdout, stderr := p.ends(0, "deploy", folder, "--site", "shop.example.com", "--delete")
-		if !strings.Contains(stdout, "1 files, 13 B: 0 changed, 0 new, 1 gone") || !strings.Contains(stdout, "Live: https://shop.example.com  (release") || stderr != "" {
+		if !strings.Contains(stdout, "1 file, 13 B: 0 changed, 0 new, 1 gone") || !strings.Contains(stdout, "Live: https://shop.example.com  (release") || stderr != "" {
 			t.Errorf("third:\n%s%s", stdout, stderr)
 		}
 		if content("css/site.css") != "" {
@@ -334,6 +336,33 @@ func TestACustomerWorksByCommands(t *testing.T) {
 		p.ends(2, "deploy", folder, "--rollback", "--site", "shop.example.com")
 		p.ends(2, "deploy", filepath.Join(folder, "nothing"), "--site", "shop.example.com")
 		p.ends(3, "deploy", "--rollback", "--release", "99", "--site", "shop.example.com")
+		// A deployment that broke off goes on: what has arrived is not sent again.
+		big := []byte(strings.Repeat("big ", 1<<18))
+		write("a.bin", string(big)+"a")
+		write("b.bin", string(big)+"b")
+		arrived := sha256.Sum256(append(big, 'a'))
+		if _, err := shop.sdk().Deploys.Contents(ctx, service.ID, stead.UploadFile{Name: hex.EncodeToString(arrived[:]), Content: bytes.NewReader(append(big, 'a'))}); err != nil {
+			t.Fatal(err)
+		}
+		var resumed result
+		p.must(&resumed, "deploy", folder, "--site", "shop.example.com")
+		if resumed.Sent != int64(len(big)+1) || resumed.Added != 2 {
+			t.Errorf("resumed: %+v", resumed)
+		}
+		for _, name := range []string{"a.bin", "b.bin"} {
+			if err := os.Remove(filepath.Join(folder, name)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		// A directory where the folder has a file.
+		if _, err := shop.sdk().Files.Mkdir(ctx, service.ID, stead.FilesMkdirBody{Path: "/public_html/page.html"}); err != nil {
+			t.Fatal(err)
+		}
+		write("page.html", "a page")
+		if _, stderr := p.ends(3, "deploy", folder, "--site", "shop.example.com"); !strings.Contains(stderr, ".steadignore") {
+			t.Errorf("a directory in the way: %s", stderr)
+		}
+		write(".steadignore", "notes/\npage.html\n")
 		// A site of another domain of the service has a directory of its own.
 		site, err := shop.sdk().Hosting.Domains.Create(ctx, service.ID, stead.HostingCreateBody{Name: "blog.shop.example.com", Kind: "subdomain"})
 		if err != nil || site.DocumentRoot == nil {
@@ -342,7 +371,7 @@ func TestACustomerWorksByCommands(t *testing.T) {
 		var blog result
 		p.must(&blog, "deploy", folder, "--site", "blog.shop.example.com")
 		f, err := shop.sdk().Files.Read(ctx, service.ID, stead.FilesReadQuery{Path: *site.DocumentRoot + "/index.html"})
-		if err != nil || f.Content != "<h1>Two!</h1>" || blog.URL != "https://blog.shop.example.com" || content("index.html") != "<h1>One</h1>" {
+		if err != nil || f.Content != "<h1>Two!</h1>" || blog.URL != "https://blog.shop.example.com" || content("index.html") != "<h1>Two!</h1>" {
 			t.Errorf("the other site: %+v, %+v, %v", blog, f, err)
 		}
 	})
@@ -401,6 +430,17 @@ func TestACustomerWorksByCommands(t *testing.T) {
 		if stdout, _ := p.ends(0, "sites", "backups", "shop.example.com"); !strings.Contains(stdout, "before the change") {
 			t.Errorf("backups:\n%s", stdout)
 		}
+		archive := filepath.Join(t.TempDir(), "backup.tar.gz")
+		p.ends(0, "sites", "download", "shop.example.com", fmt.Sprint(made.ID), "--to", archive)
+		listed, err := exec.CommandContext(ctx, "tar", "-tzf", archive).CombinedOutput()
+		if info, _ := os.Stat(archive); err != nil || info == nil || info.Mode().Perm() != 0o600 || !strings.Contains(string(listed), "public_html/index.html") {
+			t.Errorf("downloaded: %v, %v\n%s", err, info, listed)
+		}
+		p.ends(2, "sites", "download", "shop.example.com", fmt.Sprint(made.ID), "--to", archive) // it is there
+		if stdout, _ := p.ends(0, "sites", "download", "shop.example.com", fmt.Sprint(made.ID), "--to", "-"); !strings.HasPrefix(stdout, "\x1f\x8b") {
+			t.Error("the standard output is no archive")
+		}
+		p.ends(3, "sites", "download", "shop.example.com", "999", "--to", archive+"2")
 		p.ends(2, "sites", "restore", "shop.example.com", fmt.Sprint(made.ID)) // nobody can be asked
 		p.must(&restored, "sites", "restore", "shop.example.com", fmt.Sprint(made.ID), "--yes")
 		if restored.Restore == nil || restored.Restore.Status != stead.BackupsRestoreStatusCompleted {

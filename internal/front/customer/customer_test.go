@@ -209,7 +209,7 @@ func TestHowADeploymentIsTold(t *testing.T) {
 		}
 	}
 	r := deploy.Result{Plan: &stead.FilesPlan{Changed: 3, Added: 1, Gone: 2}, Files: 412, Bytes: 14_100_000, Special: 1}
-	if got := Summary(r, false); got != "412 files, 14.1 MB: 3 changed, 1 new, 2 gone (kept; --delete removes); 1 links and special files left out" {
+	if got := Summary(r, false); got != "412 files, 14.1 MB: 3 changed, 1 new, 2 gone (kept; --delete removes); 1 link or special file left out" {
 		t.Error(got)
 	}
 	if got := Summary(r, true); !strings.Contains(got, "2 gone;") {

@@ -40,6 +40,12 @@ func (s *Session) Deploy(ctx context.Context, site *Site, d Deployment) (*deploy
 		options.Hashes = known
 	}
 	result, err := deploy.Folder(ctx, s.Client, site.ID, d.Folder, options)
+	if stead.HasKey(err, stead.KeyAlreadyExists) {
+		err = &stead.Error{
+			Status: http.StatusUnprocessableEntity, Key: stead.KeyAlreadyExists,
+			Message: "the site has a link or a directory where the folder has a file, or the other way round: remove it there, or leave the file out by " + IgnoreFile,
+		}
+	}
 	if known == nil {
 		return result, err
 	}
@@ -71,7 +77,7 @@ func (s *Session) Releases(ctx context.Context, site *Site) ([]stead.FilesReleas
 
 // Summary describes a plan in a line.
 func Summary(r deploy.Result, remove bool) string {
-	text := fmt.Sprintf("%d files, %s: %d changed, %d new", r.Files, Bytes(r.Bytes), r.Plan.Changed, r.Plan.Added)
+	text := fmt.Sprintf("%s, %s: %d changed, %d new", count(r.Files, "file"), Bytes(r.Bytes), r.Plan.Changed, r.Plan.Added)
 	switch {
 	case r.Plan.Gone > 0 && remove:
 		text += fmt.Sprintf(", %d gone", r.Plan.Gone)
@@ -79,9 +85,17 @@ func Summary(r deploy.Result, remove bool) string {
 		text += fmt.Sprintf(", %d gone (kept; --delete removes)", r.Plan.Gone)
 	}
 	if r.Special > 0 {
-		text += fmt.Sprintf("; %d links and special files left out", r.Special)
+		text += fmt.Sprintf("; %s left out", count(r.Special, "link or special file"))
 	}
 	return text
+}
+
+// count writes a number of things, whose plural has an s.
+func count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
 }
 
 // Bytes writes a number of bytes for people.
