@@ -35,7 +35,7 @@ func TestSuite(t *testing.T) {
 }
 
 func TestCapabilitiesAreThoseOfTheInterfaces(t *testing.T) {
-	if got := panel.Capabilities(panelnode.Panel{}); len(got) != 6 {
+	if got := panel.Capabilities(panelnode.Panel{}); len(got) != 7 {
 		t.Errorf("capabilities = %v", got)
 	}
 }
