@@ -99,6 +99,14 @@ func RunNode(ctx context.Context, cfg config.Config, opts Options) (err error) {
 	if host, _, err := net.SplitHostPort(member.Address); err == nil {
 		mc.Names = append(mc.Names, host)
 	}
+	left, err := agent.Left(ctx, a.Dir, now.Now)
+	if err != nil {
+		log.WarnContext(ctx, "the control plane cannot be asked which accounts have left this machine; all are served until it reports", "error", err)
+	}
+	mc.Left = map[string]int64{}
+	for _, l := range left {
+		mc.Left[l.Ref] = l.Epoch
+	}
 	m, err := machine.Open(ctx, mc)
 	if err != nil {
 		return err

@@ -19,12 +19,18 @@ func (n *Node) LeaveAccount(ctx context.Context, ref string, epoch int64) error 
 }
 
 func (n *Node) leave(ctx context.Context, ref string, epoch int64) error {
-	rec, err := n.accounts.Get(ref)
-	if err != nil {
+	marked, err := n.markLeft(ctx, ref, epoch)
+	if err != nil || !marked {
 		return err
 	}
-	if rec.Epoch >= epoch || rec.Left >= epoch {
-		return nil // old news, or known
+	return n.apply(ctx, ref)
+}
+
+// markLeft writes that an account has left; false when it is known, or old news.
+func (n *Node) markLeft(ctx context.Context, ref string, epoch int64) (bool, error) {
+	rec, err := n.accounts.Get(ref)
+	if err != nil || rec.Epoch >= epoch || rec.Left >= epoch {
+		return false, err
 	}
 	_, err = n.accounts.Update(ctx, ref, func(rec *accounts.Record) error {
 		if rec.Epoch < epoch && rec.Left < epoch {
@@ -32,11 +38,10 @@ func (n *Node) leave(ctx context.Context, ref string, epoch int64) error {
 		}
 		return nil
 	})
-	if err != nil {
-		return err
+	if err == nil {
+		n.cfg.Log.Info("account has left for another machine; its files stay, unserved", "account", ref, "epoch", epoch)
 	}
-	n.cfg.Log.Info("account has left for another machine; its files stay, unserved", "account", ref, "epoch", epoch)
-	return n.apply(ctx, ref)
+	return err == nil, err
 }
 
 // DropAccount implements panel.Moving.

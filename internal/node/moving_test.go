@@ -2,10 +2,12 @@ package node
 
 import (
 	"errors"
+	"log/slog"
 	"net/http"
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"stead.dev/stead/internal/port/panel"
 )
@@ -83,5 +85,28 @@ func TestAnAccountThatHasLeftIsServedNoMore(t *testing.T) {
 	}
 	if _, err := n.Account(ctx, "7"); err != nil {
 		t.Errorf("it is not here: %v", err)
+	}
+}
+
+// TestAMachineThatWasDeadOpensWithoutWhatHasLeft: it is told before it opens, and serves it not even once.
+func TestAMachineThatWasDeadOpensWithoutWhatHasLeft(t *testing.T) {
+	dir := t.TempDir()
+	n := open(t, dir)
+	ctx := t.Context()
+	for _, ref := range []string{"7", "8"} {
+		_, err := n.CreateAccount(ctx, panel.AccountSpec{Ref: ref, Username: "s" + ref, PrimaryDomain: ref + ".test"})
+		must(t, err)
+		must(t, os.WriteFile(filepath.Join(dir, "accounts", "s"+ref, "public_html", "index.html"), []byte("hello"), 0o644))
+	}
+	must(t, n.Close())
+	n, err := New(ctx, Config{Dir: dir, Log: slog.New(slog.DiscardHandler), Now: time.Now, Left: map[string]int64{"7": 1, "9": 4}})
+	must(t, err)
+	defer func() { must(t, n.Close()) }()
+	get := serve(t, n)
+	if status, body := get("7.test", "/"); status == http.StatusOK || body == "hello" {
+		t.Errorf("what has left is answered %d %q", status, body)
+	}
+	if status, body := get("8.test", "/"); status != http.StatusOK || body != "hello" {
+		t.Errorf("what has not left is answered %d %q", status, body)
 	}
 }

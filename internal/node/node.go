@@ -52,6 +52,10 @@ type Config struct {
 	// facility of certificates answers itself.
 	HTTPS bool
 
+	// Left are accounts, by ref, that have left for another machine in an epoch, as it was told before the machine opens:
+	// they are not served even for a moment.
+	Left map[string]int64
+
 	// Web is the driver for sites; nil is the Go server, whose Handler then answers for them.
 	Web web.Server
 
@@ -115,6 +119,11 @@ func New(ctx context.Context, cfg Config) (_ *Node, err error) {
 		n.web = web.NewGoServer(cfg.Now, cfg.Log)
 	}
 	n.closers = append(n.closers, n.web.Close)
+	for ref, epoch := range cfg.Left {
+		if _, err := n.markLeft(ctx, ref, epoch); err != nil && !errors.Is(err, panel.ErrNotFound) {
+			return nil, fmt.Errorf("account %s has left: %w", ref, err)
+		}
+	}
 	n.Files = files.New(n.home)
 	if cfg.Facilities != nil {
 		if n.facilities, err = cfg.Facilities(n); err != nil {
@@ -149,7 +158,7 @@ func New(ctx context.Context, cfg Config) (_ *Node, err error) {
 		if err != nil {
 			cfg.Log.Error("home cannot be swept", "account", rec.Ref, "error", err)
 		}
-		if !here {
+		if !here && rec.Left == 0 {
 			continue
 		}
 		if err := n.web.Apply(ctx, rec.Name, n.sites(rec)); err != nil {

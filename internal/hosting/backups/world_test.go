@@ -23,6 +23,7 @@ import (
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/jobs"
 	"stead.dev/stead/internal/platform/outbox"
+	"stead.dev/stead/internal/platform/secret"
 	"stead.dev/stead/internal/platform/testkit"
 	"stead.dev/stead/internal/port/panel"
 	"stead.dev/stead/internal/port/panel/sandbox"
@@ -52,7 +53,9 @@ func engines(t *testing.T, f func(t *testing.T, w *world)) {
 		w.Must(err)
 		base.T.Cleanup(func() { w.Must(p.Close()) })
 		w.machine = &machine{Panel: p}
-		w.Service = New(Config{Base: w.On(w.queue, w.machine), Clock: base.Clock, Events: outbox.New(base.DB), Log: slog.New(slog.DiscardHandler)})
+		box, err := secret.OpenKeyFile(filepath.Join(base.T.TempDir(), "key"))
+		w.Must(err)
+		w.Service = New(Config{Base: w.On(w.queue, w.machine), Clock: base.Clock, Events: outbox.New(base.DB), Log: slog.New(slog.DiscardHandler), Box: box})
 		w.Connect(Needs{
 			Sources: map[panel.BackupPart]Source{panel.PartDNS: w.records}, Names: NoRows{}, Settings: map[string]Source{}, Terms: terms(KeptFinal),
 		})
@@ -71,6 +74,14 @@ type machine struct {
 
 	conditions map[string]panel.Condition // of backups by name, in place of what they are
 }
+
+// BackupPassport makes the machine a panel.Handover.
+func (*machine) BackupPassport(_ context.Context, _, id string) (panel.Passport, error) {
+	return panel.Passport("passport of " + id), nil
+}
+
+func (*machine) AdoptBackup(context.Context, string, panel.Passport) error { return nil }
+func (*machine) KeepApart(context.Context, string) error                   { return nil }
 
 func (m *machine) ListBackups(ctx context.Context, ref string) ([]panel.Backup, error) {
 	all, err := m.Panel.ListBackups(ctx, ref)

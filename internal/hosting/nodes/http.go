@@ -25,6 +25,7 @@ func (s *Service) Handler() http.Handler {
 	mux.HandleFunc("POST "+nodelink.JoinPath, answer(s.Log, maxMessage, s.join))
 	mux.HandleFunc("POST "+nodelink.RenewPath, answer(s.Log, maxMessage, s.renew))
 	mux.HandleFunc("POST "+nodelink.ReportPath, answer(s.Log, maxMessage, s.report))
+	mux.HandleFunc("POST "+nodelink.LeftPath, answer(s.Log, maxMessage, s.left))
 	mux.HandleFunc("POST "+nodelink.ChecksPath, answer(s.Log, nodelink.MostCheckSize, s.checks))
 	return mux
 }
@@ -222,6 +223,16 @@ func (s *Service) report(ctx context.Context, peer nodelink.Party, in nodelink.R
 		}
 		return s.Signals.Send(ctx, tx, Topic, PanelName(n.ID))
 	})
+	return out, err
+}
+
+// left tells a machine that starts which accounts have left it, before it serves any.
+func (s *Service) left(ctx context.Context, peer nodelink.Party, _ struct{}) (out nodelink.Reported, err error) {
+	n, err := peerBy(peer, func(id int64) (Node, error) { return get(ctx, s.DB, id) })
+	if err != nil {
+		return out, err
+	}
+	out.Left, err = s.Moves.Left(ctx, s.DB, PanelName(n.ID))
 	return out, err
 }
 

@@ -376,6 +376,27 @@ func (a *Agent) report(ctx context.Context) error {
 	return nil
 }
 
+// leftTimeout bounds how long a machine that starts waits for the control plane until it serves as it did.
+const leftTimeout = 5 * time.Second
+
+// Left asks the control plane which accounts have left the machine that joined in dir, before it serves any of them.
+func Left(ctx context.Context, dir string, now func() time.Time) ([]nodelink.LeftAccount, error) {
+	m, err := load(dir)
+	if err != nil {
+		return nil, err
+	}
+	identity, err := m.identity(now)
+	if err != nil {
+		return nil, err
+	}
+	c := client(identity.Client(nodelink.Control))
+	defer c.CloseIdleConnections()
+	ctx, cancel := context.WithTimeout(ctx, leftTimeout)
+	defer cancel()
+	answer, err := sendUpTo[nodelink.Reported](ctx, c, m.URL+nodelink.LeftPath, struct{}{}, nodelink.MostReportedSize)
+	return answer.Left, err
+}
+
 // leave ends the serving of accounts that another machine has. One that fails is told again with the next report.
 func (a *Agent) leave(ctx context.Context, left []nodelink.LeftAccount) {
 	if len(left) == 0 {

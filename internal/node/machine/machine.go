@@ -90,6 +90,8 @@ type Config struct {
 
 	// Backups configures the store of the accounts' backups.
 	Backups Backups
+	// Left are the accounts that have left for other machines, with their epochs: see node.Config.
+	Left map[string]int64
 
 	// Supervisor runs the daemons; nil selects the machine's.
 	Supervisor daemon.Supervisor
@@ -190,6 +192,7 @@ func Open(ctx context.Context, cfg Config) (*Machine, error) {
 	nodeConfig := node.Config{
 		Dir: cfg.Dir, Now: cfg.Now, Log: cfg.Log, OriginURL: cfg.OriginURL, IPv4: cfg.IPv4, IPv6: cfg.IPv6,
 		Nameservers: cfg.Nameservers, Location: cfg.Location, PreviewDomain: cfg.PreviewDomain, Names: cfg.Names,
+		Left: cfg.Left,
 	}
 	switch cfg.Kind {
 	case Directories:

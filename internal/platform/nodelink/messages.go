@@ -13,6 +13,8 @@ const (
 	JoinPath   = "/v1/join"
 	RenewPath  = "/v1/renew"
 	ReportPath = "/v1/report"
+	// LeftPath answers what the answer to a report does, to a machine that starts and has nothing to report yet.
+	LeftPath = "/v1/left"
 )
 
 // Join asks to become a node.

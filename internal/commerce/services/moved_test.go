@@ -1,0 +1,78 @@
+package services
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"stead.dev/stead/internal/hosting/site"
+	"stead.dev/stead/internal/platform/clock"
+	"stead.dev/stead/internal/platform/db"
+	"stead.dev/stead/internal/platform/fault"
+	"stead.dev/stead/internal/platform/testkit"
+	"stead.dev/stead/internal/port/panel"
+)
+
+// TestAServiceMovesFromWhereItIs, once: what is asked for twice, or late, is refused and changes nothing.
+func TestAServiceMovesFromWhereItIs(t *testing.T) {
+	t.Parallel()
+	testkit.Engines(t, func(t *testing.T, d *db.DB, clk *clock.Fake) {
+		w := newWorld(t, d, clk)
+		id := w.active(ask("shop.test"))
+		from := w.record(id).panel
+		there := panel.Account{Ref: w.record(id).panelRef, Username: usernameOf(id), IPv4: "192.0.2.99", Location: "far", Nameservers: []string{"ns1.test"}}
+		move := func(from string) (epoch int64, err error) {
+			err = d.InTx(t.Context(), func(ctx context.Context, tx *db.Tx) error {
+				epoch, err = w.Relocate(ctx, tx, id, from, "node:9", there)
+				return err
+			})
+			return epoch, err
+		}
+		before := len(w.told(id))
+		if _, err := move("node:8"); !errors.Is(err, fault.Conflict) {
+			t.Errorf("from where it is not: %v", err)
+		}
+		epoch, err := move(from)
+		if err != nil || epoch != 1 {
+			t.Fatalf("epoch %d, %v", epoch, err)
+		}
+		if _, err := move(from); !errors.Is(err, fault.Conflict) {
+			t.Errorf("a second time: %v", err)
+		}
+		w.same("events", []string{"service.migrated"}, w.told(id)[before:])
+		r := w.record(id)
+		w.same("where it is", "node:9", r.panel)
+		w.same("its address", "192.0.2.99", r.place.ipv4)
+		w.same("its state", Active, r.status)
+		on, err := w.On(t.Context(), d, "node:9")
+		if err != nil || len(on) != 1 || on[0].ServiceID != id || on[0].Epoch != 1 {
+			t.Errorf("on the other panel: %+v %v", on, err)
+		}
+		if on, err := w.On(t.Context(), d, from); err != nil || len(on) != 0 {
+			t.Errorf("on the former panel: %+v %v", on, err)
+		}
+	})
+}
+
+// TestNobodyChangesAServiceThatMoves: its owner is told to wait, and machines follow its rows even while it is suspended.
+func TestNobodyChangesAServiceThatMoves(t *testing.T) {
+	t.Parallel()
+	testkit.Engines(t, func(t *testing.T, d *db.DB, clk *clock.Fake) {
+		w := newWorld(t, d, clk)
+		id := w.active(ask("shop.test"))
+		for _, moving := range []bool{true, false} {
+			w.in(func(ctx context.Context, tx *db.Tx) error { return w.SetMoving(ctx, tx, id, moving) })
+			of, err := w.Wanted(t.Context(), d, id)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if errors.Is(of.Changeable(), fault.JobRunning) != moving {
+				t.Errorf("moving %v: %v", moving, of.Changeable())
+			}
+			suspended := site.Site{Status: "suspended", Moving: of.Moving}
+			if suspended.Follows() != moving {
+				t.Errorf("moving %v: a machine follows what is suspended: %v", moving, suspended.Follows())
+			}
+		}
+	})
+}
