@@ -171,7 +171,7 @@ func (c *core) build(ctx context.Context, as role) (err error) {
 	if err := c.company.Load(ctx); err != nil {
 		return err
 	}
-	c.letters = &mailer.Writer{Brand: c.company.Current, BaseURL: c.cfg.BaseURL}
+	c.letters = &mailer.Writer{Brand: c.company.Current, BaseURL: c.cfg.BaseURL, Changed: c.company.Letter}
 	if c.mailer, err = newMailer(c.cfg, c.clock); err != nil {
 		return err
 	}
@@ -291,7 +291,9 @@ func (c *core) build(ctx context.Context, as role) (err error) {
 		Letters: c.letters, Brand: c.company.Current, BaseURL: c.cfg.BaseURL,
 	})
 	c.admin.Inbox = c.tickets
-	c.company.Connect(company.Needs{Audit: c.admin})
+	c.company.Connect(company.Needs{
+		Audit: c.admin, Kinds: mailKinds(), Letters: c.letters, Mailer: c.mailer, Staff: staffAddresses{c.accounts},
+	})
 	c.buildExports()
 	c.watch = watch.New(watch.Config{
 		DB: c.db, Clock: c.clock, Ledger: func(ctx context.Context) error { return auditLedger(ctx, c.wallet) },

@@ -122,7 +122,7 @@ func (w *staffWorld) prepare() {
 		"addon":       fmt.Sprint(ip), "currency": "UZS", "service": fmt.Sprint(w.service), "node": "web1", "section": "embeds", "job": fmt.Sprint(job), "move": fmt.Sprint(move),
 		"document": fmt.Sprint(one(`SELECT MIN(id) FROM invoices WHERE sequence IS NOT NULL`)),
 		"review":   fmt.Sprint(one(`SELECT id FROM reviews WHERE account_id = $1`, w.owner.id)), "month": fmt.Sprint(month),
-		"incident": fmt.Sprint(incident.ID), "image": "logo", "maintenance": fmt.Sprint(maintenance.ID),
+		"incident": fmt.Sprint(incident.ID), "image": "logo", "mail": "account.recovery", "language": "ru", "maintenance": fmt.Sprint(maintenance.ID),
 		// Things of one operation alone.
 		"staff.services.terminate": fmt.Sprint(toEnd), "staff.services.restore": fmt.Sprint(ended), "staff.addons.refuse": fmt.Sprint(toRefuse),
 	}

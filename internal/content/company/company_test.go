@@ -16,6 +16,7 @@ import (
 	"stead.dev/stead/internal/platform/clock"
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/testkit"
+	"stead.dev/stead/internal/port/mailer"
 )
 
 type signals struct{ sent int }
@@ -36,7 +37,7 @@ func newSection(t *testing.T, d *db.DB) (*Service, *signals) {
 	s := New(Config{
 		DB: d, Signals: sent, Log: slog.New(slog.DiscardHandler), Configured: brand.Brand{Name: "Stead", Color: "#0b5cad", Support: "help@stead.test"},
 	})
-	s.Connect(Needs{Audit: unrecorded{}})
+	s.Connect(Needs{Audit: unrecorded{}, Kinds: []mailer.Kind{}})
 	if err := s.Load(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -1,5 +1,5 @@
 // Package company owns how the company shows itself: its name, colour, pictures, support address and legal links, in the
-// tables company_*.
+// tables company_*; and what mails say, where staff have changed it.
 //
 // What holds:
 //

@@ -1,8 +1,12 @@
 package company
 
-import "stead.dev/stead/internal/platform/module"
+import (
+	"slices"
+
+	"stead.dev/stead/internal/platform/module"
+)
 
 // Module is what the section adds to the program.
 func (s *Service) Module() module.Module {
-	return module.Module{Name: "company", Routes: s.staff(), Needs: []any{s.Needs}, NoExport: "how the company shows itself"}
+	return module.Module{Name: "company", Routes: slices.Concat(s.staff(), s.mails()), Needs: []any{s.Needs}, NoExport: "how the company shows itself"}
 }

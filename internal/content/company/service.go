@@ -9,6 +9,7 @@ import (
 
 	"stead.dev/stead/internal/platform/brand"
 	"stead.dev/stead/internal/platform/db"
+	"stead.dev/stead/internal/port/mailer"
 )
 
 const topic = "company"
@@ -34,7 +35,19 @@ type Config struct {
 }
 
 // Needs is what the section needs of others; every field is required.
-type Needs struct{ Audit Recorder }
+type Needs struct {
+	Audit Recorder
+	// Kinds are all kinds of mails, and Letters writes them.
+	Kinds   []mailer.Kind
+	Letters *mailer.Writer
+	Mailer  mailer.Mailer
+	Staff   Addresses
+}
+
+// Addresses knows where members of staff get mails.
+type Addresses interface {
+	Address(ctx context.Context, accountID int64) (string, error)
+}
 
 // Service is the section's use cases.
 type Service struct {
@@ -50,6 +63,7 @@ type present struct {
 	brand    brand.Brand
 	uploaded []string // kinds of the pictures that staff have uploaded
 	images   map[string]image
+	letters  map[letterKey]mailer.Text
 	style    image
 }
 
@@ -86,8 +100,12 @@ func (s *Service) read(ctx context.Context) error {
 		return err
 	}
 	images, err := readImages(ctx, s.DB)
-	if err == nil {
-		s.present.Store(newPresent(s.Configured, set, images))
+	if err != nil {
+		return err
+	}
+	p := newPresent(s.Configured, set, images)
+	if p.letters, err = readLetters(ctx, s.DB); err == nil {
+		s.present.Store(p)
 	}
 	return err
 }
@@ -153,7 +171,15 @@ func (s *Service) RemoveImage(ctx context.Context, kind string) (Shown, error) {
 }
 
 func (s *Service) change(ctx context.Context, action, reason string, f func(ctx context.Context, tx *db.Tx) error) (Shown, error) {
-	recorded := s.Audit.RecordCompany(ctx, action, reason, "settings", state)
+	err := s.record(ctx, action, reason, "settings", state, f)
+	return s.Get(), err
+}
+
+// record makes a change that is recorded, and tells all replicas.
+func (s *Service) record(
+	ctx context.Context, action, reason, key string, state func(ctx context.Context, q db.Querier) (any, error), f func(ctx context.Context, tx *db.Tx) error,
+) error {
+	recorded := s.Audit.RecordCompany(ctx, action, reason, key, state)
 	err := s.DB.InTx(recorded, func(ctx context.Context, tx *db.Tx) error {
 		if err := f(ctx, tx); err != nil {
 			return err
@@ -163,7 +189,7 @@ func (s *Service) change(ctx context.Context, action, reason string, f func(ctx 
 	if err == nil {
 		err = s.read(ctx) // this process shows it at once
 	}
-	return s.Get(), err
+	return err
 }
 
 // state is what the audit log keeps of the settings: of pictures their hashes.

@@ -77,6 +77,7 @@ func staffOperation[In, Out any](
 var staffExamples = map[string]string{
 	"company.change": `{"name": "Bulut Hosting", "color": "#1c4ed8", "support_email": "help@bulut.example", "terms_url": "https://bulut.example/terms", ` +
 		`"privacy_url": "", "imprint_url": "", "reason": "The new brand"}`,
+	"mails.change":      `{"subject": "{{.Company}}: a new password", "text": "Open this page within an hour:\n\n{{.Link}}"}`,
 	"company.set_image": `{"content": "PHN2ZyB4bWxucz0iaHR0cDovL3d3dy53My5vcmcvMjAwMC9zdmciLz4=", "reason": "The new brand"}`,
 }
 

@@ -5,6 +5,8 @@ import (
 	"errors"
 
 	"stead.dev/stead/internal/platform/db"
+	"stead.dev/stead/internal/platform/fault"
+	"stead.dev/stead/internal/port/mailer"
 )
 
 func readSettings(ctx context.Context, q db.Querier) (s Settings, err error) {
@@ -65,4 +67,35 @@ func imageStates(ctx context.Context, q db.Querier) (map[string]pictured, error)
 		return kind, err
 	}, `SELECT kind, content_type, hash, size FROM company_images ORDER BY kind`)
 	return all, err
+}
+
+func readLetters(ctx context.Context, q db.Querier) (map[letterKey]mailer.Text, error) {
+	all := map[letterKey]mailer.Text{}
+	_, err := db.Collect(ctx, q, func(r db.Row) (k letterKey, err error) {
+		var t mailer.Text
+		err = r.Scan(&k.kind, &k.language, &t.Subject, &t.Text)
+		all[k] = t
+		return k, err
+	}, `SELECT kind, language, subject, body FROM company_letters`)
+	return all, err
+}
+
+func readLetter(ctx context.Context, q db.Querier, k letterKey) (t mailer.Text, err error) {
+	err = q.QueryRow(ctx, `SELECT subject, body FROM company_letters WHERE kind = $1 AND language = $2`, k.kind, k.language).Scan(&t.Subject, &t.Text)
+	if errors.Is(err, db.ErrNoRows) {
+		err = fault.NotFound.New()
+	}
+	return t, err
+}
+
+func saveLetter(ctx context.Context, tx *db.Tx, k letterKey, t mailer.Text) error {
+	_, err := tx.Exec(ctx, `INSERT INTO company_letters (kind, language, subject, body, updated_at) VALUES ($1, $2, $3, $4, $5)
+		ON CONFLICT (kind, language) DO UPDATE SET subject = excluded.subject, body = excluded.body, updated_at = excluded.updated_at`,
+		k.kind, k.language, t.Subject, t.Text, tx.Now)
+	return err
+}
+
+func deleteLetter(ctx context.Context, tx *db.Tx, k letterKey) error {
+	_, err := tx.Exec(ctx, `DELETE FROM company_letters WHERE kind = $1 AND language = $2`, k.kind, k.language)
+	return err
 }

@@ -124,6 +124,16 @@ func Placeholders(text string) []string {
 	return names
 }
 
+// Fill puts data into the {{.Placeholders}} of a text, in one pass; those without data are left out.
+func Fill(text string, data map[string]any) string {
+	return placeholderForm.ReplaceAllStringFunc(text, func(found string) string {
+		if value, ok := data[placeholderForm.FindStringSubmatch(found)[1]]; ok {
+			return fmt.Sprint(value)
+		}
+		return ""
+	})
+}
+
 // Has reports whether an id has a text of its own in a language.
 func Has(lang, id string) bool {
 	return load().ids[lang][id]

@@ -21,3 +21,13 @@ CREATE TABLE company_images (
     content      {{bytes}} NOT NULL, -- the picture
     updated_at   BIGINT    NOT NULL  -- when staff uploaded it
 );
+
+-- Texts of mails that staff have changed. Where a kind of mail has no row in a language, the shipped text holds.
+CREATE TABLE company_letters (
+    kind       TEXT   NOT NULL, -- kind of mail, such as account.recovery
+    language   TEXT   NOT NULL CHECK (language IN ('uz', 'ru', 'en')), -- language of the text
+    subject    TEXT   NOT NULL, -- its subject; empty where the first line of the text is one
+    body       TEXT   NOT NULL, -- its text, with placeholders in double braces
+    updated_at BIGINT NOT NULL, -- when staff changed it
+    PRIMARY KEY (kind, language)
+);

@@ -42,6 +42,22 @@ type Writer struct {
 	Brand brand.Source
 	// BaseURL is the address of the site, where the logo is.
 	BaseURL string
+	// Changed returns what staff have written instead of the shipped text of a kind; nil: nothing.
+	Changed func(kind, lang string) (Text, bool)
+}
+
+// Text is the text of a kind of mail in a language, with placeholders in it.
+type Text struct{ Subject, Text string }
+
+// Shipped is the text of a kind as the program brings it.
+func (k Kind) Shipped(lang string) Text {
+	return Text{i18n.Raw(lang, k.Subject), i18n.Raw(lang, k.Text)}
+}
+
+// WriteDraft writes a letter with a text that is not live.
+func (w *Writer) WriteDraft(l Letter, draft Text) Message {
+	subject, text := w.fill(l, draft)
+	return w.form(l, subject, text)
 }
 
 // Write writes a letter.
@@ -52,21 +68,48 @@ func (w *Writer) Write(l Letter) Message {
 
 // texts are the subject and the text of a letter, with their placeholders filled.
 func (w *Writer) texts(l Letter) (subject, text string) {
-	words := map[string]any{"Company": w.Brand().Name}
-	for name, value := range l.Words {
-		words[name] = value
+	if w.Changed != nil {
+		if changed, ok := w.Changed(l.Kind.ID, l.Lang); ok {
+			return w.fill(l, changed)
+		}
 	}
+	words := w.words(l)
 	text = i18n.T(l.Lang, l.Kind.Text, words)
 	if l.Kind.Subject == "" {
 		subject, _, _ = strings.Cut(text, "\n")
 	} else {
 		subject = i18n.T(l.Lang, l.Kind.Subject, words)
 	}
+	return subject, l.withPage(text)
+}
+
+func (w *Writer) words(l Letter) map[string]any {
+	words := map[string]any{"Company": w.Brand().Name}
+	for name, value := range l.Words {
+		words[name] = value
+	}
+	return words
+}
+
+// fill puts the words of a letter into a text that staff have written. What is put in is not read again.
+func (w *Writer) fill(l Letter, t Text) (subject, text string) {
+	words := w.words(l)
+	text = i18n.Fill(t.Text, words)
+	if l.Kind.Subject == "" {
+		subject, _, _ = strings.Cut(text, "\n")
+	} else {
+		subject = i18n.Fill(t.Subject, words)
+	}
+	return subject, l.withPage(text)
+}
+
+// withPage ends a text with the address of the letter's page, unless it has it.
+func (l Letter) withPage(text string) string {
 	text = strings.TrimRight(text, " \n")
 	if l.Page != "" && !strings.Contains(text+strings.Join(l.After, "\n"), l.Page) {
 		text += "\n\n" + l.Page
 	}
-	return subject, text
+	return text
 }
 
 // form puts a subject and a text into the form of a mail.

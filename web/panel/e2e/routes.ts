@@ -74,6 +74,8 @@ export const staffRoutes = [
   "/staff/currencies",
   "/staff/sections",
   "/staff/brand",
+  "/staff/mails",
+  "/staff/mails/account.recovery",
   "/staff/staff",
   "/staff/audit",
 ];

@@ -141,3 +141,21 @@ test("the brand is seen before it is live, and then on every page", async ({ pag
   await dialog.getByRole("button", { name: "Make it live" }).click();
   await expect(page.getByText("The brand is live")).toBeVisible();
 });
+
+test("the text of a mail is tried, made live and taken back", async ({ page }) => {
+  await page.goto("/panel/staff/mails");
+  await page.getByRole("link", { name: /set a new password/ }).click();
+  const text = page.getByLabel("Text", { exact: true });
+  await text.fill("Without an address");
+  await page.getByRole("button", { name: "Show a preview" }).click();
+  await expect(page.getByText("The text needs {{.Link}}")).toBeVisible();
+  await text.fill("Choose a new one within the hour:\n\n{{.Link}}");
+  await page.getByRole("button", { name: "Make it live" }).click();
+  await expect(page.getByText("The new text is live.")).toBeVisible();
+  await expect(page.getByRole("img", { name: /Choose a new one within the hour/ })).toBeVisible();
+  await page.getByRole("button", { name: "Send it to me" }).click();
+  await expect(page.getByText("A mail with sample data is on its way to you.")).toBeVisible();
+  await page.getByRole("button", { name: "Back to the shipped text" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Back to the shipped text" }).click();
+  await expect(text).toHaveValue(/Somebody, probably you/);
+});

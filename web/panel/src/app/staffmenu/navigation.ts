@@ -7,6 +7,7 @@ import {
   IconHeartRateMonitor,
   IconHistory,
   IconHome,
+  IconMail,
   IconMessages,
   IconPalette,
   IconPuzzle,
@@ -61,6 +62,7 @@ export const staffPages: StaffEntry[] = [
   { to: "currencies", label: "nav.currencies", icon: IconCurrency, operation: "staff.currencies.list" },
   { to: "sections", label: "nav.sections", icon: IconToggleRight, operation: "staff.sections.list" },
   { to: "brand", label: "nav.brand", icon: IconPalette, operation: "staff.company.get" },
+  { to: "mails", label: "nav.mails", icon: IconMail, operation: "staff.mails.list" },
   { to: "staff", label: "nav.staff_list", icon: IconUserShield, operation: "staff.staff.list" },
   { to: "audit", label: "nav.audit", icon: IconHistory, operation: "staff.audit.list" },
 ];

@@ -56,3 +56,34 @@ export const setPicture = (image: Picture, content: string, reason: string) =>
   call(staff.PUT("/api/v1/admin/company/images/{image}", { params: { path: { image } }, body: { content, reason } }));
 export const removePicture = (image: Picture) =>
   call(staff.DELETE("/api/v1/admin/company/images/{image}", { params: { path: { image } } }));
+
+export type Mail = Schemas["CompanyMail"];
+export type MailLanguage = Mail["language"];
+
+/** The kinds of mails. */
+export const mails = queryOptions({
+  queryKey: ["staff", "mails"],
+  queryFn: ({ signal }) => call(staff.GET("/api/v1/admin/mails", { signal })),
+});
+
+const mailAt = (kind: string, language: MailLanguage) => ({ path: { mail: kind, language } });
+
+/** What a kind of mail says in a language. */
+export const mail = (kind: string, language: MailLanguage) =>
+  queryOptions({
+    queryKey: ["staff", "mails", kind, language],
+    queryFn: ({ signal }) =>
+      call(staff.GET("/api/v1/admin/mails/{mail}/{language}", { params: mailAt(kind, language), signal })),
+  });
+
+export const changeMail = (kind: string, language: MailLanguage, body: Mail["live"], dryRun: boolean) =>
+  call(
+    staff.PUT("/api/v1/admin/mails/{mail}/{language}", {
+      params: { ...mailAt(kind, language), query: { dry_run: dryRun } },
+      body,
+    }),
+  );
+export const resetMail = (kind: string, language: MailLanguage) =>
+  call(staff.DELETE("/api/v1/admin/mails/{mail}/{language}", { params: mailAt(kind, language) }));
+export const sendTestMail = (kind: string, language: MailLanguage) =>
+  call(staff.POST("/api/v1/admin/mails/{mail}/{language}/test", { params: mailAt(kind, language) }));
