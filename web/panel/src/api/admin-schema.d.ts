@@ -595,6 +595,59 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/admin/mails": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The kinds of mails */
+        get: operations["staff.mails.list"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/admin/mails/{mail}/{language}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The text of a mail in a language, with a preview */
+        get: operations["staff.mails.get"];
+        /** Change the text of a mail in a language */
+        put: operations["staff.mails.change"];
+        post?: never;
+        /** Go back to the shipped text of a mail */
+        delete: operations["staff.mails.reset"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/admin/mails/{mail}/{language}/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Send a mail with sample data to oneself */
+        post: operations["staff.mails.send_test"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/admin/maintenance": {
         parameters: {
             query?: never;
@@ -2008,6 +2061,60 @@ export interface components {
             support_email: string;
             /** @description The terms of service */
             terms_url: string;
+        };
+        CompanyChangeMailBody: {
+            /** @description Empty where own_subject is false */
+            subject: string;
+            /** @description Plain text; paragraphs have an empty line between them */
+            text: string;
+        };
+        CompanyMail: {
+            /** @description The languages whose text staff have changed */
+            changed: string[];
+            kind: string;
+            /** @enum {string} */
+            language: "uz" | "ru" | "en";
+            /** @description The text that is sent */
+            live: components["schemas"]["CompanyMailText"];
+            /** @description False where the first line of the text is the subject */
+            own_subject: boolean;
+            /** @description The names that a text may have, written {{.Name}} */
+            placeholders: string[];
+            /** @description With sample data; of a dry run, of the text that was tried */
+            preview: components["schemas"]["CompanyMailPreview"];
+            /** @description Those that a text must have */
+            required: string[];
+            /** @description The text that the program brings */
+            shipped: components["schemas"]["CompanyMailText"];
+            /** @description In the language of the request, with sample data */
+            subject: string;
+        };
+        CompanyMailKind: {
+            /** @description The languages whose text staff have changed */
+            changed: string[];
+            kind: string;
+            /** @description False where the first line of the text is the subject */
+            own_subject: boolean;
+            /** @description The names that a text may have, written {{.Name}} */
+            placeholders: string[];
+            /** @description Those that a text must have */
+            required: string[];
+            /** @description In the language of the request, with sample data */
+            subject: string;
+        };
+        CompanyMailKindList: {
+            data: components["schemas"]["CompanyMailKind"][];
+        };
+        CompanyMailPreview: {
+            /** @description The HTML part */
+            html: string;
+            subject: string;
+            /** @description The plain part */
+            text: string;
+        };
+        CompanyMailText: {
+            subject: string;
+            text: string;
         };
         CompanySetImageBody: {
             /** @description Base64. A logo is a PNG, WebP or SVG of at most 256 KB, an icon a PNG, ICO, WebP or SVG of at most 64 KB. An SVG has nothing but shapes. */
@@ -7567,6 +7674,584 @@ export interface operations {
             header?: never;
             path: {
                 job: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /** @example {} */
+                    "application/json": Record<string, never>;
+                };
+            };
+            /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Forbidden: `account_suspended`, `admin_required`, `insufficient_scope`, `role_required`, `sandbox_read_only`, `second_factor_required` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Not Found: `not_found`, `section_disabled` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Request Entity Too Large: `payload_too_large` */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unprocessable Entity: `validation_failed` */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too Many Requests: `rate_limited` */
+            429: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Service Unavailable: `unavailable` */
+            503: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    "staff.mails.list": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The `ETag` of an earlier answer: 304 without a body when it still holds. */
+                "If-None-Match"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "changed": [
+                     *             "changed"
+                     *           ],
+                     *           "kind": "hosting",
+                     *           "own_subject": true,
+                     *           "placeholders": [
+                     *             "placeholders"
+                     *           ],
+                     *           "required": [
+                     *             "required"
+                     *           ],
+                     *           "subject": "/team.jpg"
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["CompanyMailKindList"];
+                };
+            };
+            /** @description Nothing has changed since the answer whose `ETag` was sent as `If-None-Match`. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Forbidden: `account_suspended`, `admin_required`, `insufficient_scope`, `role_required`, `second_factor_required` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Not Found: `section_disabled` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too Many Requests: `rate_limited` */
+            429: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Service Unavailable: `unavailable` */
+            503: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    "staff.mails.get": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                mail: string;
+                language: "uz" | "ru" | "en";
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "changed": [
+                     *         "changed"
+                     *       ],
+                     *       "kind": "hosting",
+                     *       "language": "uz",
+                     *       "live": {
+                     *         "subject": "/team.jpg",
+                     *         "text": "text"
+                     *       },
+                     *       "own_subject": true,
+                     *       "placeholders": [
+                     *         "placeholders"
+                     *       ],
+                     *       "preview": {
+                     *         "html": "html",
+                     *         "subject": "/team.jpg",
+                     *         "text": "text"
+                     *       },
+                     *       "required": [
+                     *         "required"
+                     *       ],
+                     *       "shipped": {
+                     *         "subject": "/team.jpg",
+                     *         "text": "text"
+                     *       },
+                     *       "subject": "/team.jpg"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["CompanyMail"];
+                };
+            };
+            /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Forbidden: `account_suspended`, `admin_required`, `insufficient_scope`, `role_required`, `second_factor_required` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Not Found: `not_found`, `section_disabled` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unprocessable Entity: `validation_failed` */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too Many Requests: `rate_limited` */
+            429: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Service Unavailable: `unavailable` */
+            503: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    "staff.mails.change": {
+        parameters: {
+            query?: {
+                /** @description Only check the text, and show it */
+                dry_run?: boolean;
+            };
+            header?: never;
+            path: {
+                mail: string;
+                language: "uz" | "ru" | "en";
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "subject": "{{.Company}}: a new password",
+                 *       "text": "Open this page within an hour:\n\n{{.Link}}"
+                 *     }
+                 */
+                "application/json": components["schemas"]["CompanyChangeMailBody"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "changed": [
+                     *         "changed"
+                     *       ],
+                     *       "kind": "hosting",
+                     *       "language": "uz",
+                     *       "live": {
+                     *         "subject": "/team.jpg",
+                     *         "text": "text"
+                     *       },
+                     *       "own_subject": true,
+                     *       "placeholders": [
+                     *         "placeholders"
+                     *       ],
+                     *       "preview": {
+                     *         "html": "html",
+                     *         "subject": "/team.jpg",
+                     *         "text": "text"
+                     *       },
+                     *       "required": [
+                     *         "required"
+                     *       ],
+                     *       "shipped": {
+                     *         "subject": "/team.jpg",
+                     *         "text": "text"
+                     *       },
+                     *       "subject": "/team.jpg"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["CompanyMail"];
+                };
+            };
+            /** @description Bad Request: `malformed_json` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Forbidden: `account_suspended`, `admin_required`, `insufficient_scope`, `role_required`, `sandbox_read_only`, `second_factor_required` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Not Found: `not_found`, `section_disabled` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Request Entity Too Large: `payload_too_large` */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unsupported Media Type: `unsupported_media_type` */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unprocessable Entity: `validation_failed` */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too Many Requests: `rate_limited` */
+            429: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Service Unavailable: `unavailable` */
+            503: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    "staff.mails.reset": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                mail: string;
+                language: "uz" | "ru" | "en";
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "changed": [
+                     *         "changed"
+                     *       ],
+                     *       "kind": "hosting",
+                     *       "language": "uz",
+                     *       "live": {
+                     *         "subject": "/team.jpg",
+                     *         "text": "text"
+                     *       },
+                     *       "own_subject": true,
+                     *       "placeholders": [
+                     *         "placeholders"
+                     *       ],
+                     *       "preview": {
+                     *         "html": "html",
+                     *         "subject": "/team.jpg",
+                     *         "text": "text"
+                     *       },
+                     *       "required": [
+                     *         "required"
+                     *       ],
+                     *       "shipped": {
+                     *         "subject": "/team.jpg",
+                     *         "text": "text"
+                     *       },
+                     *       "subject": "/team.jpg"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["CompanyMail"];
+                };
+            };
+            /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Forbidden: `account_suspended`, `admin_required`, `insufficient_scope`, `role_required`, `sandbox_read_only`, `second_factor_required` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Not Found: `not_found`, `section_disabled` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Request Entity Too Large: `payload_too_large` */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unprocessable Entity: `validation_failed` */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too Many Requests: `rate_limited` */
+            429: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Service Unavailable: `unavailable` */
+            503: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    "staff.mails.send_test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                mail: string;
+                language: "uz" | "ru" | "en";
             };
             cookie?: never;
         };

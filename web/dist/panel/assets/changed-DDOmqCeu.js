@@ -1,1 +1,0 @@
-import{Gi as e}from"./routes-DLgb_mGe.js";import{t}from"./notice-B0f0bPp0.js";function n(){let n=e();return async e=>{await n.invalidateQueries({queryKey:[`staff`]}),t(e)}}export{n as t};

@@ -1,1 +1,0 @@
-import{Ei as e,bi as t}from"./routes-DLgb_mGe.js";var n,r=()=>n??=t({uz:()=>e(()=>import(`./staff.uz-Dn0_TUKy.js`),[]),ru:()=>e(()=>import(`./staff.ru-YsFCi1LU.js`),[]),en:()=>e(()=>import(`./staff.en-BV1N5B6G.js`),[])});export{r as t};

@@ -1,0 +1,1 @@
+import{wi as e}from"./routes-Bj6Y26VH.js";var t=e(`staffmenu`);export{t};

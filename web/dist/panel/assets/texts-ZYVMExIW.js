@@ -1,1 +1,0 @@
-import{wi as e}from"./routes-DLgb_mGe.js";var t=e(`stafftickets`);export{t};
