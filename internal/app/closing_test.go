@@ -4,10 +4,15 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
+	"stead.dev/stead/internal/front/reseller"
+	"stead.dev/stead/internal/platform/auth"
 	"stead.dev/stead/internal/platform/fault"
 	"stead.dev/stead/internal/platform/money"
 	"stead.dev/stead/internal/platform/testkit"
@@ -77,4 +82,115 @@ func (w *world) ends(service int64, during func()) {
 		s, err := w.admin.Service(w.t.Context(), service)
 		return err == nil && s.Status == "terminated"
 	}, "the service has ended")
+}
+
+// TestOwnersCloseTheirAccounts: in a browser, with a fresh proof, by writing the address, when nothing is in the way but money
+// that they give up.
+func TestOwnersCloseTheirAccounts(t *testing.T) {
+	engines(t, map[string]string{"demo": "true", "panel": "sandbox", "node_listen": "off"}, func(t *testing.T, a *App) {
+		w := &world{App: a, t: t, panel: a.firstParty(t)}
+		w.owner = a.customer(t, a.application(t, false), 100_000)
+		w.plan = w.aPlan()
+		session := w.aSession(w.owner)
+		own := a.token(t, w.owner.id, w.panel, thirdParty()...)
+		p, err := a.accounts.Profile(t.Context(), a.db, w.owner.id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		key := w.aKey(w.owner, reseller.NewKey{})
+		a.post(t, w.owner.token, "/api/v1/me/devices", deviceRequest("a-phone"))
+		service := w.orderOf(w.bought("shop.example.com")).ServiceID
+		type state struct {
+			CanClose bool `json:"can_close"`
+			Balance  struct {
+				USDCents int64 `json:"usd_cents"`
+			} `json:"balance"`
+			Obstacles []struct {
+				Kind  string `json:"kind"`
+				Count int    `json:"count"`
+			} `json:"obstacles"`
+		}
+		closing := func() (s state) {
+			t.Helper()
+			a.get(t, session, "/api/v1/me/closing").decode(t, &s)
+			return s
+		}
+		end := func(email string, given int64) answer {
+			return a.post(t, session, "/api/v1/me/close", fmt.Sprintf(`{"email": %q, "give_up_usd_cents": %d}`, email, given))
+		}
+		s := closing()
+		if s.CanClose || len(s.Obstacles) != 1 || s.Obstacles[0].Kind != "services" || s.Obstacles[0].Count != 1 || s.Balance.USDCents <= 0 {
+			t.Errorf("with a service: %+v", s)
+		}
+		if r := end(p.Email, s.Balance.USDCents); r.key() != "account_not_closable" || !strings.Contains(string(r.body), "services") {
+			t.Errorf("with a service: %s", r)
+		}
+		w.ends(service, func() {})
+		if s = closing(); !s.CanClose || len(s.Obstacles) != 0 || s.Balance.USDCents <= 0 {
+			t.Errorf("without one: %+v", s)
+		}
+		if r := end("somebody@example.com", s.Balance.USDCents); r.status != http.StatusUnprocessableEntity || r.key() != "validation_failed" {
+			t.Errorf("by another address: %s", r)
+		}
+		if r := end(p.Email, s.Balance.USDCents-1); r.key() != "account_not_closable" {
+			t.Errorf("giving up another sum: %s", r)
+		}
+		for what, token := range map[string]string{"a third party's token": w.owner.token, "a token of our own": own} {
+			if r := a.post(t, token, "/api/v1/me/close", fmt.Sprintf(`{"email": %q, "give_up_usd_cents": %d}`, p.Email, s.Balance.USDCents)); r.status != http.StatusForbidden {
+				t.Errorf("by %s: %s", what, r)
+			}
+		}
+		if r := end(strings.ToUpper(p.Email), s.Balance.USDCents); r.status != http.StatusOK {
+			t.Fatalf("%s", r)
+		}
+		for what, token := range map[string]string{"the browser": session, "an application": w.owner.token, "the panel": own} {
+			testkit.Eventually(t, time.Minute, func() bool { return a.get(t, token, "/api/v1/me").status == http.StatusUnauthorized }, what+" is out")
+		}
+		testkit.Eventually(t, time.Minute, func() bool { return a.get(t, key, "/api/v1/reseller/me").status >= 400 }, "the key is out")
+		for _, table := range []string{"account_sessions", "account_security_events", "devices", "notifications", "exports", "tickets"} {
+			var left int
+			if err := a.db.QueryRow(t.Context(), `SELECT count(*) FROM `+table+` WHERE account_id = $1`, w.owner.id).Scan(&left); err != nil || left != 0 {
+				t.Errorf("%s has %d rows of the account, %v", table, left, err)
+			}
+		}
+		if now, err := a.accounts.Profile(t.Context(), a.db, w.owner.id); err != nil || now.ClosedAt == nil || now.Name != "" {
+			t.Errorf("%+v, %v", now, err)
+		}
+		testkit.Eventually(t, time.Minute, func() bool { return strings.Contains(a.mailsTo(t, p.Email), "is closed") }, "a last mail is sent")
+		if err := auditLedger(t.Context(), a.wallet); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestStaffDoNotCloseTheirAccounts(t *testing.T) {
+	a := start(t, nil)
+	cookie, id := a.signedIn(t)
+	if err := a.accounts.SetRole(t.Context(), id, auth.Owner); err != nil {
+		t.Fatal(err)
+	}
+	p, err := a.accounts.Profile(t.Context(), a.db, id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r := a.panel(t, cookie, http.MethodPost, "/panel/api/v1/me/close", fmt.Sprintf(`{"email": %q}`, p.Email)); r.key() != "account_not_closable" {
+		t.Errorf("%s", r)
+	}
+}
+
+// mailsTo are the mails to an address that were sent.
+func (a *App) mailsTo(t *testing.T, address string) string {
+	t.Helper()
+	mails, err := os.ReadDir(mailDir(a.cfg))
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		t.Fatal(err)
+	}
+	var all strings.Builder
+	for _, m := range mails {
+		content, err := os.ReadFile(filepath.Join(mailDir(a.cfg), m.Name()))
+		if err == nil && strings.Contains(string(content), address) {
+			all.Write(content)
+		}
+	}
+	return all.String()
 }

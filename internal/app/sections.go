@@ -451,6 +451,9 @@ func (c *core) connect() error {
 		if m.OnClose != nil {
 			c.accounts.OnClose(m.OnClose)
 		}
+		if m.Obstacles != nil {
+			c.accounts.Obstacles(m.Obstacles)
+		}
 	}
 	return nil
 }

@@ -325,6 +325,29 @@ func (a *AccountAPI) ChangePassword(ctx context.Context, body AccountChangePassw
 	return a.caller.call(ctx, request{method: http.MethodPut, path: "/api/v1/me/password", body: jsonBody(body), options: options}, nil)
 }
 
+// Close: close the account, for good.
+//
+// Nobody can sign in any more; sessions, tokens, keys, devices and mails end, and what names you is removed.
+// Orders, invoices and the ledger are kept as the law says. Nothing brings the account back.
+//
+// POST /api/v1/me/close
+func (a *AccountAPI) Close(ctx context.Context, body AccountCloseBody, options ...CallOption) error {
+	return a.caller.call(ctx, request{method: http.MethodPost, path: "/api/v1/me/close", body: jsonBody(body), options: options}, nil)
+}
+
+// Closing: what closing the account would take.
+//
+// What must end before the account can be closed, and the balance that would be given up.
+//
+// GET /api/v1/me/closing
+func (a *AccountAPI) Closing(ctx context.Context, options ...CallOption) (*AccountClosing, error) {
+	answer := new(AccountClosing)
+	if err := a.caller.call(ctx, request{method: http.MethodGet, path: "/api/v1/me/closing", options: options}, answer); err != nil {
+		return nil, err
+	}
+	return answer, nil
+}
+
 // EndOtherSessions: sign all other browsers out.
 //
 // Every browser but the one that asks is signed out, and tokens of Stead's own applications that were authorized

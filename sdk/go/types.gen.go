@@ -10,6 +10,7 @@ import (
 // The keys of errors: see [HasKey]. A newer server may answer others.
 const (
 	KeyAccessDenied               = "access_denied"
+	KeyAccountNotClosable         = "account_not_closable"
 	KeyAccountOwnerRequired       = "account_owner_required"
 	KeyAccountSuspended           = "account_suspended"
 	KeyAddonNotCancellable        = "addon_not_cancellable"
@@ -304,6 +305,24 @@ type AccountChangePasswordBody struct {
 	Password string `json:"password"`
 }
 
+// AccountCloseBody is an object of the API.
+type AccountCloseBody struct {
+	// The account's address, so that nobody closes it by mistake
+	Email string `json:"email"`
+	// The balance that is given up; it must be what is in the wallet, nothing when that is empty
+	GiveUpUSDCents *int64 `json:"give_up_usd_cents,omitzero"`
+}
+
+// AccountClosing is an object of the API.
+type AccountClosing struct {
+	// What closing the account gives up; write to support to have it paid back instead
+	Balance Money `json:"balance"`
+	// Whether nothing but a balance that you may give up keeps the account open
+	CanClose bool `json:"can_close"`
+	// What has to end before
+	Obstacles []AccountObstacle `json:"obstacles,omitzero"`
+}
+
 // AccountCodeBody is an object of the API.
 type AccountCodeBody struct {
 	// A code of the authenticator app
@@ -379,6 +398,16 @@ type AccountNewPasskeyBody struct {
 	Credential map[string]any `json:"credential,omitzero"`
 	// The browser's name when left out
 	Name *string `json:"name,omitzero"`
+}
+
+// AccountObstacle is an object of the API.
+type AccountObstacle struct {
+	// Of reserved and debt
+	Amount *Money `json:"amount"`
+	// How many there are
+	Count int64 `json:"count"`
+	// services, domains, payments, reserved, debt or staff; more may be added
+	Kind string `json:"kind"`
 }
 
 // AccountPasskey is an object of the API.

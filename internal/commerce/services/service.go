@@ -10,6 +10,7 @@ import (
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/fault"
 	"stead.dev/stead/internal/platform/jobs"
+	"stead.dev/stead/internal/platform/module"
 	"stead.dev/stead/internal/platform/outbox"
 	"stead.dev/stead/internal/platform/page"
 )
@@ -264,9 +265,18 @@ func (s *Service) emitChange(ctx context.Context, tx *db.Tx, eventType string, r
 
 // Closed refuses that an account is closed that has a service which is paid and not over.
 func (s *Service) Closed(ctx context.Context, tx *db.Tx, accountID int64) error {
-	_, total, err := list(ctx, tx, accountID, Filter{there: true}, page.Params{Page: 1, PerPage: 1})
-	if err == nil && total > 0 {
-		err = fault.InUse.Wrapf("%d of its services are not over", total)
+	found, err := s.obstacles(ctx, tx, accountID)
+	if err == nil && len(found) > 0 {
+		err = fault.InUse.Wrapf("%d of its services are not over", found[0].Count)
 	}
 	return err
+}
+
+// obstacles are the services of an account that are not over.
+func (s *Service) obstacles(ctx context.Context, q db.Querier, accountID int64) ([]module.Obstacle, error) {
+	_, total, err := list(ctx, q, accountID, Filter{there: true}, page.Params{Page: 1, PerPage: 1})
+	if err != nil || total == 0 {
+		return nil, err
+	}
+	return []module.Obstacle{{Kind: "services", Count: total}}, nil
 }

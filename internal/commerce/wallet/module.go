@@ -5,7 +5,7 @@ import "stead.dev/stead/internal/platform/module"
 // Module is what the section adds to the program.
 func (s *Service) Module() module.Module {
 	return module.Module{
-		Name: "wallet", Routes: s.Operations(), Workers: s.Register, Schedule: s.Schedule, OnClose: s.Closed, Needs: []any{s.Config, s.Needs},
+		Name: "wallet", Routes: s.Operations(), Workers: s.Register, Schedule: s.Schedule, OnClose: s.Closed, Obstacles: s.obstacles, Needs: []any{s.Config, s.Needs},
 		Export: []module.Export{
 			{File: "wallet", Operation: "wallet.get", Text: "exports.file.wallet", Omit: []string{"transactions", "meta"}},
 			{File: "wallet/transactions", Operation: "wallet.transactions", Text: "exports.file.wallet_transactions"},

@@ -8,6 +8,7 @@ import (
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/fault"
 	"stead.dev/stead/internal/platform/i18n"
+	"stead.dev/stead/internal/platform/module"
 	"stead.dev/stead/internal/platform/money"
 	"stead.dev/stead/internal/platform/outbox"
 	"stead.dev/stead/internal/port/gateway"
@@ -322,6 +323,25 @@ func (s *Service) Closed(ctx context.Context, tx *db.Tx, accountID int64) error 
 	}
 	off, never := false, money.USDCents(0)
 	return s.change(ctx, tx, accountID, settingsChange{LowBalance: &never, Auto: &autoChange{Enabled: &off}})
+}
+
+// obstacles are payments on their way, money that is set aside and debts; what can be spent may be given up.
+func (s *Service) obstacles(ctx context.Context, q db.Querier, accountID int64) (all []module.Obstacle, err error) {
+	waiting, err := inFlight(ctx, q, accountID)
+	if err != nil {
+		return nil, err
+	}
+	if waiting {
+		all = append(all, module.Obstacle{Kind: "payments", Count: 1})
+	}
+	b, err := readBalance(ctx, q, accountID)
+	for _, o := range []module.Obstacle{{Kind: "reserved", Amount: b.Held}, {Kind: "debt", Amount: b.Debt}, {Kind: "balance", Amount: b.Spendable, Waivable: true}} {
+		if o.Amount > 0 {
+			o.Count = 1
+			all = append(all, o)
+		}
+	}
+	return all, err
 }
 
 // dropMethod forgets a means of payment, and the automatic top-ups that use it.

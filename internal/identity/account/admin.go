@@ -181,17 +181,19 @@ func (s *Service) OnClose(f func(ctx context.Context, tx *db.Tx, accountID int64
 
 // Close removes all personal data from an account, for good. Rows that others refer to, such as the ledger, stay.
 func (s *Service) Close(ctx context.Context, id int64) error {
-	return s.change(ctx, id, func(ctx context.Context, tx *db.Tx) error {
-		if err := s.Grants.EndAll(ctx, tx, id); err != nil {
+	return s.change(ctx, id, func(ctx context.Context, tx *db.Tx) error { return s.close(ctx, tx, id) })
+}
+
+func (s *Service) close(ctx context.Context, tx *db.Tx, id int64) error {
+	if err := s.Grants.EndAll(ctx, tx, id); err != nil {
+		return err
+	}
+	for _, f := range s.forget {
+		if err := f(ctx, tx, id); err != nil {
 			return err
 		}
-		for _, f := range s.forget {
-			if err := f(ctx, tx, id); err != nil {
-				return err
-			}
-		}
-		return closeUser(ctx, tx, id, "closed-"+strconv.FormatInt(id, 10)+"@account.invalid")
-	})
+	}
+	return closeUser(ctx, tx, id, "closed-"+strconv.FormatInt(id, 10)+"@account.invalid")
 }
 
 // change locks an account that is not closed, changes it, and signals every replica.

@@ -17,4 +17,6 @@ var (
 	// ErrTwoFactorOn and ErrTwoFactorOff say that the authenticator app is not in the state that the change needs.
 	ErrTwoFactorOn  = fault.Define(fault.KindUnprocessable, "two_factor_on")
 	ErrTwoFactorOff = fault.Define(fault.KindUnprocessable, "two_factor_off")
+	// ErrNotClosable says that something of the account has to end before it can be closed, or that the balance is another.
+	ErrNotClosable = fault.Define(fault.KindUnprocessable, "account_not_closable")
 )

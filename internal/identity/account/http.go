@@ -100,7 +100,7 @@ func wireOfEvent(e Event) eventWire {
 // Operations are this section's part of the interface (specification,
 // "Account").
 func (s *Service) Operations() []api.Route {
-	return slices.Concat(s.profileOperations(), s.sessionOperations(), s.securityOperations())
+	return slices.Concat(s.profileOperations(), s.sessionOperations(), s.securityOperations(), s.closingOperations())
 }
 
 func (s *Service) profileOperations() []api.Route {

@@ -75,7 +75,7 @@ func (s *Service) sendMail(ctx context.Context, id string, a mailArgs) error {
 	if err != nil {
 		return err
 	}
-	if p.ClosedAt != nil {
+	if p.ClosedAt != nil && a.Mail != mailClosed {
 		return nil
 	}
 	to, token := p.Email, ""
@@ -137,4 +137,5 @@ const (
 	mailPasskeyAdded     mailKind = "passkey_added"
 	mailPasskeyRemoved   mailKind = "passkey_removed"
 	mailExportReady      mailKind = "export_ready"
+	mailClosed           mailKind = "closed"
 )

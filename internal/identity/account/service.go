@@ -18,6 +18,7 @@ import (
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/fault"
 	"stead.dev/stead/internal/platform/jobs"
+	"stead.dev/stead/internal/platform/module"
 	"stead.dev/stead/internal/platform/page"
 	"stead.dev/stead/internal/platform/secret"
 	"stead.dev/stead/internal/platform/throttle"
@@ -140,6 +141,7 @@ type Service struct {
 	failures  failures
 	web       *webauthn.WebAuthn
 	forget    []func(ctx context.Context, tx *db.Tx, accountID int64) error
+	obstacles []func(ctx context.Context, q db.Querier, accountID int64) ([]module.Obstacle, error)
 }
 
 // New makes a service. Connect comes before its use.

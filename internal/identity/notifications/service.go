@@ -178,6 +178,11 @@ func (s *Service) list(ctx context.Context, accountID int64, unread bool, p page
 	return list(ctx, s.DB, accountID, unread, p)
 }
 
+// closed removes the notifications of an account that is closed.
+func (s *Service) closed(ctx context.Context, tx *db.Tx, accountID int64) error {
+	return removeOf(ctx, tx, accountID)
+}
+
 // Clean deletes notifications after their retention. A periodic job calls it.
 func (s *Service) Clean(ctx context.Context) error {
 	return s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error { return clean(ctx, tx, tx.Now.Add(-retention)) })

@@ -88,3 +88,8 @@ func clean(ctx context.Context, tx *db.Tx, t time.Time) error {
 	_, err := tx.Exec(ctx, `DELETE FROM notifications WHERE created_at < $1`, t)
 	return err
 }
+
+func removeOf(ctx context.Context, tx *db.Tx, accountID int64) error {
+	_, err := tx.Exec(ctx, `DELETE FROM notifications WHERE account_id = $1`, accountID)
+	return err
+}

@@ -17,6 +17,7 @@ import (
 	"stead.dev/stead/internal/platform/domainname"
 	"stead.dev/stead/internal/platform/fault"
 	"stead.dev/stead/internal/platform/jobs"
+	"stead.dev/stead/internal/platform/module"
 	"stead.dev/stead/internal/platform/money"
 	"stead.dev/stead/internal/platform/outbox"
 	"stead.dev/stead/internal/platform/secret"
@@ -356,11 +357,20 @@ type eventDetails struct {
 
 // Closed refuses to close an account with a live domain.
 func (s *Service) Closed(ctx context.Context, tx *db.Tx, accountID int64) error {
-	n, err := live(ctx, tx, accountID)
-	if err == nil && n > 0 {
-		err = fault.InUse.Wrapf("%d of its domains are not over", n)
+	found, err := s.obstacles(ctx, tx, accountID)
+	if err == nil && len(found) > 0 {
+		err = fault.InUse.Wrapf("%d of its domains are not over", found[0].Count)
 	}
 	return err
+}
+
+// obstacles are the domains of an account that are not over.
+func (s *Service) obstacles(ctx context.Context, q db.Querier, accountID int64) ([]module.Obstacle, error) {
+	n, err := live(ctx, q, accountID)
+	if err != nil || n == 0 {
+		return nil, err
+	}
+	return []module.Obstacle{{Kind: "domains", Count: n}}, nil
 }
 
 // tell emits an event with the domain's present state.

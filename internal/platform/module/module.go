@@ -10,6 +10,7 @@ import (
 
 	"stead.dev/stead/internal/platform/api"
 	"stead.dev/stead/internal/platform/db"
+	"stead.dev/stead/internal/platform/money"
 	"stead.dev/stead/internal/platform/outbox"
 )
 
@@ -29,6 +30,8 @@ type Module struct {
 	Run func(ctx context.Context)
 	// OnClose removes what the section keeps that names a person when an account is closed, or refuses that it is.
 	OnClose func(ctx context.Context, tx *db.Tx, accountID int64) error
+	// Obstacles tells what of the section keeps an account from being closed by its owner.
+	Obstacles func(ctx context.Context, q db.Querier, accountID int64) ([]Obstacle, error)
 	// Export are the files by which the section takes part in the archive of an account's data.
 	Export []Export
 	// NoExport says why the section has nothing in that archive. Each section has either.
@@ -41,6 +44,16 @@ type Module struct {
 type Subscription struct {
 	Types  []string
 	Follow outbox.Subscriber
+}
+
+// Obstacle is something that keeps an account from being closed by its owner.
+type Obstacle struct {
+	Kind  string // "services"
+	Count int
+	// Amount is that of money; 0 for anything else.
+	Amount money.USDCents
+	// Waivable money may be given up.
+	Waivable bool
 }
 
 // Export is a file in the archive of an account's data, or one for each row of another file. It holds what an operation

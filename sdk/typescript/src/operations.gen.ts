@@ -385,6 +385,27 @@ export class AccountAPI {
 	}
 
 	/**
+	 * Close the account, for good. Nobody can sign in any more; sessions, tokens, keys, devices and mails end, and
+	 * what names you is removed. Orders, invoices and the ledger are kept as the law says. Nothing brings the
+	 * account back.
+	 *
+	 * POST /api/v1/me/close
+	 */
+	async close(body: Body<"account.close">, options: CallOptions = {}): Promise<void> {
+		await this.#caller.call({ method: "POST", path: `/api/v1/me/close`, body, options });
+	}
+
+	/**
+	 * What closing the account would take. What must end before the account can be closed, and the balance that
+	 * would be given up.
+	 *
+	 * GET /api/v1/me/closing
+	 */
+	closing(options: CallOptions = {}): Promise<Answer<"account.closing">> {
+		return this.#caller.call({ method: "GET", path: `/api/v1/me/closing`, options });
+	}
+
+	/**
 	 * Sign all other browsers out. Every browser but the one that asks is signed out, and tokens of Stead's own
 	 * applications that were authorized in them end within a second.
 	 *

@@ -789,6 +789,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/me/close": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Close the account, for good
+         * @description Nobody can sign in any more; sessions, tokens, keys, devices and mails end, and what names you is removed. Orders, invoices and the ledger are kept as the law says. Nothing brings the account back.
+         */
+        post: operations["account.close"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/me/closing": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What closing the account would take
+         * @description What must end before the account can be closed, and the balance that would be given up.
+         */
+        get: operations["account.closing"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/me/connections": {
         parameters: {
             query?: never;
@@ -4762,6 +4802,23 @@ export interface components {
             /** @description The new one, of at least 10 characters */
             password: string;
         };
+        AccountCloseBody: {
+            /** @description The account's address, so that nobody closes it by mistake */
+            email: string;
+            /**
+             * Format: int64
+             * @description The balance that is given up; it must be what is in the wallet, nothing when that is empty
+             */
+            give_up_usd_cents?: number;
+        };
+        AccountClosing: {
+            /** @description What closing the account gives up; write to support to have it paid back instead */
+            balance: components["schemas"]["Money"];
+            /** @description Whether nothing but a balance that you may give up keeps the account open */
+            can_close: boolean;
+            /** @description What has to end before */
+            obstacles: components["schemas"]["AccountObstacle"][];
+        };
         AccountCodeBody: {
             /** @description A code of the authenticator app */
             code: string;
@@ -4829,6 +4886,17 @@ export interface components {
             };
             /** @description The browser's name when left out */
             name?: string;
+        };
+        AccountObstacle: {
+            /** @description Of reserved and debt */
+            amount: components["schemas"]["Money"] | null;
+            /**
+             * Format: int64
+             * @description How many there are
+             */
+            count: number;
+            /** @description services, domains, payments, reserved, debt or staff; more may be added */
+            kind: string;
         };
         AccountPasskey: {
             /** Format: date-time */
@@ -12144,6 +12212,50 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["InvoicesProfile"];
+                };
+            };
+        };
+    };
+    "account.close": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AccountCloseBody"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": Record<string, never>;
+                };
+            };
+        };
+    };
+    "account.closing": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AccountClosing"];
                 };
             };
         };

@@ -32,3 +32,33 @@ test("a customer takes all data along, after a proof of who asks", async ({ page
   await expect(page.getByText("The archive is deleted.")).toBeVisible();
   await expect(page.getByRole("button", { name: "Make an archive" })).toBeVisible();
 });
+
+test("a customer closes the account, which a service prevents", async ({ page, customer, expected }) => {
+  expected.push("422"); // nobody signs in any more
+  await customer.credit(5);
+  await page.goto("/panel/account/data");
+  await page.route("**/me/closing", async (route) => {
+    const answer = await route.fetch();
+    const state = (await answer.json()) as object;
+    await route.fulfill({
+      json: { ...state, can_close: false, obstacles: [{ kind: "services", count: 2, amount: null }] },
+    });
+  });
+  await page.reload();
+  await expect(page.getByRole("link", { name: /^2 services/ })).toBeVisible();
+  await page.unroute("**/me/closing");
+  await page.reload();
+  await page.getByRole("button", { name: "Close the account" }).click();
+  const dialog = page.getByRole("dialog");
+  await expect(dialog.getByText(/\$5\.00 in your wallet/)).toBeVisible();
+  const action = dialog.getByRole("button", { name: "Close the account" });
+  await expect(action).toBeDisabled();
+  await dialog.getByRole("textbox").fill(customer.email);
+  await action.click();
+  await page.waitForURL((url) => url.pathname === "/");
+  await page.goto("/login");
+  await page.locator("[name=email]").fill(customer.email);
+  await page.locator("[name=password]").fill(customer.password);
+  await page.locator("main form button").first().click();
+  await expect(page).toHaveURL(/\/login/);
+});

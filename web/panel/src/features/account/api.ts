@@ -140,3 +140,14 @@ export async function downloadExport(name: string) {
   link.click();
   setTimeout(() => URL.revokeObjectURL(address), 60_000);
 }
+
+export type Closing = Schemas["AccountClosing"];
+
+/** What closing the account would take. */
+export const closing = queryOptions({
+  queryKey: ["account", "closing"],
+  queryFn: ({ signal }) => call(api.GET("/api/v1/me/closing", { signal })),
+});
+
+export const closeAccount = (email: string, balance: number) =>
+  call(api.POST("/api/v1/me/close", { body: { email, give_up_usd_cents: balance } }));
