@@ -2146,6 +2146,7 @@ export interface components {
             /**
              * @description Stable machine key; branch on this.
              * @example access_denied
+             * @example account_not_closable
              * @example account_owner_required
              * @example account_suspended
              * @example addon_not_cancellable

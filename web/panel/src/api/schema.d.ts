@@ -892,6 +892,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/me/close": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Close the account, for good
+         * @description Nobody can sign in any more; sessions, tokens, keys, devices and mails end, and what names you is removed. Orders, invoices and the ledger are kept as the law says. Nothing brings the account back.
+         */
+        post: operations["account.close"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/me/closing": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What closing the account would take
+         * @description What must end before the account can be closed, and the balance that would be given up.
+         */
+        get: operations["account.closing"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/me/connections": {
         parameters: {
             query?: never;
@@ -6591,6 +6631,23 @@ export interface components {
             /** @description The new one, of at least 10 characters */
             password: string;
         };
+        AccountCloseBody: {
+            /** @description The account's address, so that nobody closes it by mistake */
+            email: string;
+            /**
+             * Format: int64
+             * @description The balance that is given up; it must be what is in the wallet, nothing when that is empty
+             */
+            give_up_usd_cents?: number;
+        };
+        AccountClosing: {
+            /** @description What closing the account gives up; write to support to have it paid back instead */
+            balance: components["schemas"]["Money"];
+            /** @description Whether nothing but a balance that you may give up keeps the account open */
+            can_close: boolean;
+            /** @description What has to end before */
+            obstacles: components["schemas"]["AccountObstacle"][];
+        };
         AccountCodeBody: {
             /** @description A code of the authenticator app */
             code: string;
@@ -6667,6 +6724,20 @@ export interface components {
             };
             /** @description The browser's name when left out */
             name?: string;
+        };
+        AccountObstacle: {
+            /** @description Of reserved and debt */
+            amount: components["schemas"]["Money"] | null;
+            /**
+             * Format: int64
+             * @description How many there are
+             */
+            count: number;
+            /**
+             * @description services, domains, payments, reserved, debt or staff; more may be added
+             * @example services
+             */
+            kind: string;
         };
         AccountPasskey: {
             /** Format: date-time */
@@ -8575,6 +8646,7 @@ export interface components {
             /**
              * @description Stable machine key; branch on this.
              * @example access_denied
+             * @example account_not_closable
              * @example account_owner_required
              * @example account_suspended
              * @example addon_not_cancellable
@@ -20624,6 +20696,216 @@ export interface operations {
             };
             /** @description Unprocessable Entity: `validation_failed` */
             422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too Many Requests: `rate_limited` */
+            429: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Service Unavailable: `unavailable` */
+            503: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    "account.close": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "email": "anna@example.com",
+                 *       "give_up_usd_cents": 0
+                 *     }
+                 */
+                "application/json": components["schemas"]["AccountCloseBody"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /** @example {} */
+                    "application/json": Record<string, never>;
+                };
+            };
+            /** @description Bad Request: `malformed_json` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Forbidden: `account_suspended`, `forbidden`, `insufficient_scope`, `reauthentication_required`, `sandbox_read_only` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Not Found: `section_disabled` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Request Entity Too Large: `payload_too_large` */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unsupported Media Type: `unsupported_media_type` */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unprocessable Entity: `account_not_closable`, `in_use`, `validation_failed` */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too Many Requests: `rate_limited` */
+            429: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Service Unavailable: `unavailable` */
+            503: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    "account.closing": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "balance": {
+                     *         "amount": 1250,
+                     *         "currency": "USD",
+                     *         "display": "$12.50",
+                     *         "usd_cents": 1250
+                     *       },
+                     *       "can_close": true,
+                     *       "obstacles": [
+                     *         {
+                     *           "amount": {
+                     *             "amount": 1250,
+                     *             "currency": "USD",
+                     *             "display": "$12.50",
+                     *             "usd_cents": 1250
+                     *           },
+                     *           "count": 1,
+                     *           "kind": "services"
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["AccountClosing"];
+                };
+            };
+            /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Forbidden: `account_suspended`, `forbidden`, `insufficient_scope` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Not Found: `section_disabled` */
+            404: {
                 headers: {
                     [name: string]: unknown;
                 };

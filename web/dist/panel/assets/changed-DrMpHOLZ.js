@@ -1,1 +1,0 @@
-import{Gi as e}from"./routes-Bj6Y26VH.js";import{t}from"./notice-D41Po4EH.js";function n(){let n=e();return async e=>{await n.invalidateQueries({queryKey:[`staff`]}),t(e)}}export{n as t};

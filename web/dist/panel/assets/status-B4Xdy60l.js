@@ -1,1 +1,0 @@
-import{t as e}from"./Status-C7YLhNw2.js";import{t}from"./texts-D0-ozsdF.js";import{Ki as n}from"./routes-Bj6Y26VH.js";var r=n(),i={open:`busy`,waiting:`warn`,answered:`good`,closed:`neutral`};function a({status:n}){return(0,r.jsx)(e,{tone:i[n],label:t(`status.${n}`)})}export{a as t};

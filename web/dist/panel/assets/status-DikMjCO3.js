@@ -1,1 +1,0 @@
-import{t as e}from"./Status-C7YLhNw2.js";import{t}from"./texts-CAtD8BnU.js";import{Ki as n}from"./routes-Bj6Y26VH.js";var r=n(),i={pending:`warn`,paid:`busy`,processing:`busy`,completed:`good`,failed:`bad`,refunded:`neutral`,cancelled:`neutral`,expired:`neutral`};function a({status:n}){return(0,r.jsx)(e,{tone:i[n],label:t(`status.${n}`)})}export{a as t};

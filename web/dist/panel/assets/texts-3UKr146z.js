@@ -1,0 +1,1 @@
+import{wi as e}from"./routes-CVoACW21.js";var t=e(`staff`);export{t};

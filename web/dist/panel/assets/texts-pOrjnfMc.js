@@ -1,1 +1,0 @@
-import{wi as e}from"./routes-Bj6Y26VH.js";var t=e(`staff`);export{t};
