@@ -1,6 +1,7 @@
 package moves
 
 import (
+	"context"
 	"errors"
 	"path/filepath"
 	"testing"
@@ -255,6 +256,47 @@ func TestTheOtherMachineDiesToo(t *testing.T) {
 		w.served(second, 1)
 		if got := w.page(second); got != "backed up" {
 			t.Errorf("the page is %q", got)
+		}
+	})
+}
+
+// TestTheOtherMachineStaysDead: a move that cannot be undone there is in nobody's way, and a recovery from a machine to which a
+// service has come half begins anew.
+func TestTheOtherMachineStaysDead(t *testing.T) {
+	engines(t, func(w *world) {
+		w.write(first, "backed up")
+		w.backUp(1)
+		m := w.until(w.recover(Recovery{}).ID, Commit)
+		w.dead[second] = true
+		_, err := w.Cancel(t.Context(), m.ID)
+		w.must(err)
+		again := w.recover(Recovery{})
+		if again.ID == m.ID {
+			t.Fatal("no other move can begin")
+		}
+		w.must(w.db.InTx(t.Context(), func(ctx context.Context, tx *db.Tx) error {
+			left, err := leftOf(ctx, tx, 7)
+			if len(left) != 1 || left[0] != second {
+				t.Errorf("something is left on %v", left)
+			}
+			return err
+		}))
+		delete(w.dead, second)
+		w.until(m.ID, Closed)
+		m = w.until(again.ID, Restore)
+
+		w.dead[second] = true
+		w.draining[first] = true // somebody has mended it
+		delete(w.dead, first)
+		out, err := w.Recover(t.Context(), Recovery{Node: "second"})
+		w.must(err)
+		if len(out.Moves) != 1 || out.Moves[0].ID == m.ID || out.Moves[0].From != second {
+			t.Fatalf("begun: %+v", out)
+		}
+		m, err = w.Get(t.Context(), m.ID)
+		w.must(err)
+		if m.Step != Leave || m.FailureKey == nil {
+			t.Errorf("the former move: %+v", m)
 		}
 	})
 }

@@ -190,7 +190,16 @@ func (s *Service) begin(ctx context.Context, tx *db.Tx, m Move) (Move, error) {
 		return m, err
 	}
 	if !ok {
-		return underWay(ctx, tx, m.ServiceID)
+		had, err := underWay(ctx, tx, m.ServiceID)
+		if err != nil || !had.committed() || had.To != m.From {
+			return had, err
+		}
+		// The machine that it has come to died before all was there. What that move says of it stays, and this one begins.
+		had = had.apply(on(Leave).because(fault.PanelUnreachable.Key, "the machine to which it came died before all was restored"), tx.Now)
+		if err := write(ctx, tx, had); err != nil {
+			return had, err
+		}
+		return s.begin(ctx, tx, m)
 	}
 	if err := s.enqueue(ctx, tx, id); err != nil {
 		return m, err

@@ -38,7 +38,7 @@ func lock(ctx context.Context, tx *db.Tx, id int64) (Move, error) {
 func insert(ctx context.Context, tx *db.Tx, m Move) (id int64, ok bool, err error) {
 	err = tx.QueryRow(ctx, `INSERT INTO moves_moves (account_id, service_id, kind, from_panel, wanted, empty, step, step_at, created_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $8)
-		ON CONFLICT (service_id) WHERE step NOT IN ('leave', 'keep', 'closed') DO NOTHING RETURNING id`,
+		ON CONFLICT (service_id) WHERE step NOT IN ('undo', 'leave', 'keep', 'closed') DO NOTHING RETURNING id`,
 		m.AccountID, m.ServiceID, m.Kind, m.From, m.Wanted, m.Empty, Plan, tx.Now).Scan(&id)
 	if errors.Is(err, db.ErrNoRows) {
 		return 0, false, nil
@@ -70,7 +70,7 @@ func open(ctx context.Context, q db.Querier, after int64, limit int) ([]int64, e
 // underWay is the move of a service that is not on the other machine yet; fault.NotFound when there is none.
 func underWay(ctx context.Context, q db.Querier, serviceID int64) (Move, error) {
 	return found(rows.Scan(q.QueryRow(ctx, `SELECT `+rows.Columns()+` FROM moves_moves
-		WHERE service_id = $1 AND step NOT IN ('leave', 'keep', 'closed')`, serviceID)))
+		WHERE service_id = $1 AND step NOT IN ('undo', 'leave', 'keep', 'closed')`, serviceID)))
 }
 
 // leftFrom lists the moves away from a panel of which something is left there.
@@ -79,10 +79,11 @@ func leftFrom(ctx context.Context, q db.Querier, panelName string) ([]Move, erro
 		WHERE from_panel = $1 AND epoch IS NOT NULL AND step <> 'closed' ORDER BY id`, panelName)
 }
 
-// leftOf are the panels on which something of a service is left.
+// leftOf are the panels on which something of a service is left: those that it has left, and those where a move has failed.
 func leftOf(ctx context.Context, q db.Querier, serviceID int64) ([]string, error) {
 	return db.Collect(ctx, q, func(row db.Row) (name string, err error) { return name, row.Scan(&name) },
-		`SELECT from_panel FROM moves_moves WHERE service_id = $1 AND epoch IS NOT NULL AND step <> 'closed'`, serviceID)
+		`SELECT CASE WHEN step = 'undo' THEN to_panel ELSE from_panel END FROM moves_moves
+			WHERE service_id = $1 AND step <> 'closed' AND (epoch IS NOT NULL OR step = 'undo')`, serviceID)
 }
 
 // list reads a page of the moves that a filter lets through, the newest first.

@@ -438,6 +438,9 @@ func (s *Service) undo(ctx context.Context, m Move) (outcome, error) {
 		if m.To == "" || of.Panel != m.From || !live(of) {
 			return on(Closed), nil
 		}
+		if _, err := underWay(ctx, tx, m.ServiceID); !errors.Is(err, fault.NotFound) {
+			return on(Closed), err // the room is another move's by now
+		}
 		return on(Closed), s.Places.GiveBack(ctx, tx, m.ServiceID, m.From)
 	})
 }
@@ -462,7 +465,7 @@ func (s *Service) leave(ctx context.Context, m Move) (outcome, error) {
 	return on(Keep).with(func(m *Move) { m.LeftAt = &now }), nil
 }
 
-// keep deletes what is left on the former machine, when it is a week old and there is a newer backup.
+// keep deletes what is left on the former machine, when it is a week old, all was restored, and there is a newer backup.
 func (s *Service) keep(ctx context.Context, m Move) (outcome, error) {
 	gone, err := s.Nodes.Gone(ctx, s.DB, m.From)
 	if err != nil || gone {
@@ -479,7 +482,8 @@ func (s *Service) keep(ctx context.Context, m Move) (outcome, error) {
 	if err != nil {
 		return outcome{}, err
 	}
-	if !of.Ended() && (newest == nil || m.OpenedAt == nil || newest.Before(*m.OpenedAt)) {
+	// Where the restore failed, what is left may be all that there is.
+	if !of.Ended() && (newest == nil || m.FailureKey != nil || newest.Before(*m.OpenedAt)) {
 		return later(m, time.Hour), nil
 	}
 	from, err := capability[panel.Moving](s, m.From, panel.CapMoving)

@@ -29,7 +29,7 @@ CREATE TABLE moves_moves (
     CONSTRAINT moves_moves_committed CHECK ((epoch IS NULL) = (committed_at IS NULL)),
     CONSTRAINT moves_moves_closed CHECK ((step = 'closed') = (closed_at IS NOT NULL))
 );
--- A service has one move at a time until all of it is on the other machine.
-CREATE UNIQUE INDEX moves_moves_service ON moves_moves (service_id) WHERE step NOT IN ('leave', 'keep', 'closed');
+-- A service has one move at a time until all of it is on the other machine, or the move has failed.
+CREATE UNIQUE INDEX moves_moves_service ON moves_moves (service_id) WHERE step NOT IN ('undo', 'leave', 'keep', 'closed');
 CREATE INDEX moves_moves_open ON moves_moves (id) WHERE step <> 'closed';
 CREATE INDEX moves_moves_from ON moves_moves (from_panel) WHERE epoch IS NOT NULL AND step <> 'closed';
