@@ -14,6 +14,7 @@ type importWHMCS struct {
 	PasswordStdin bool   `help:"Read the password of the database's user from standard input."`
 	Map           string `help:"YAML file: rates of currencies and plans for products." type:"existingfile" placeholder:"FILE"`
 	Source        string `help:"Name of the installation, under which its ids are kept." default:"whmcs"`
+	Reason        string `help:"What owners read of the posting of their balance." default:"Your balance from before"`
 	Apply         bool   `help:"Do it; otherwise only the report is printed."`
 }
 
@@ -44,7 +45,7 @@ func (c *importWHMCS) Run(e *environment) error {
 		return err
 	}
 	return e.administer(func(a *admin.Admin) error {
-		r, err := a.ImportWHMCS(e.ctx, in, mapping, c.Source, c.Apply)
+		r, err := a.ImportWHMCS(e.ctx, in, mapping, admin.ImportOptions{Source: c.Source, Reason: c.Reason, Apply: c.Apply})
 		if r != nil {
 			if shown := e.show(r, func(w io.Writer) { printImport(w, r) }); err == nil {
 				err = shown

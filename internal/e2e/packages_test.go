@@ -64,8 +64,10 @@ func TestTheManualAndTheCompletionNameTheCommands(t *testing.T) {
 	if again, _, _ := in.run(t, "manual", "--date", "2026-11-26T10:00:00Z"); again != page {
 		t.Error("the manual differs from one time to the next")
 	}
-	if script, _, code := in.run(t, "completion", "bash"); code != 0 || !strings.Contains(script, "complete ") {
-		t.Errorf("the completion: exit code %d\n%s", code, script)
+	for shell, has := range map[string]string{"bash": "complete ", "zsh": "#compdef stead", "fish": "complete -c stead"} {
+		if script, _, code := in.run(t, "completion", shell); code != 0 || !strings.Contains(script, has) {
+			t.Errorf("the completion of %s: exit code %d\n%s", shell, code, script)
+		}
 	}
 	line := "stead admin wal"
 	shell := newInstallation(t, "COMP_LINE="+line, "COMP_POINT=15")

@@ -135,15 +135,25 @@ type ImportOrder struct {
 // locales of WHMCS's languages; others get the company's.
 var importLocales = map[string]string{"english": "en", "russian": "ru", "uzbek": "uz"}
 
-// ImportWHMCS makes accounts of the clients of a WHMCS installation, with their balances. Without apply it only says what it would do.
-// Each client is imported in one transaction and once: source names the installation, and a second run adds what is new. Passwords are
-// not taken over: owners set a new one by mail. Services are listed, not made, because nobody has provisioned them here.
-func (a *Admin) ImportWHMCS(ctx context.Context, in *whmcs.Installation, m ImportMap, source string, apply bool) (*ImportReport, error) {
+// ImportOptions change an import.
+type ImportOptions struct {
+	// Source names the installation, under which its ids are kept.
+	Source string
+	// Reason is what owners read of the posting of their balance.
+	Reason string
+	// Apply does it; otherwise only the report is made.
+	Apply bool
+}
+
+// ImportWHMCS makes accounts of the clients of a WHMCS installation, with their balances. Each client is imported in one transaction
+// and once: a second run adds what is new. Passwords are not taken over: owners set a new one by mail. Services are listed, not made,
+// because nobody has provisioned them here.
+func (a *Admin) ImportWHMCS(ctx context.Context, in *whmcs.Installation, m ImportMap, o ImportOptions) (*ImportReport, error) {
 	r := &ImportReport{
-		Applied: apply, Balances: []ImportSum{}, Left: []ImportLeft{}, Notes: []ImportLeft{}, Services: []ImportOrder{}, Refused: []ImportLeft{},
+		Applied: o.Apply, Balances: []ImportSum{}, Left: []ImportLeft{}, Notes: []ImportLeft{}, Services: []ImportOrder{}, Refused: []ImportLeft{},
 		Unpaid: in.Unpaid, Domains: in.Domains, Clients: ImportCounts{Found: len(in.Clients)},
 	}
-	done, err := a.Accounts.Imported(ctx, source)
+	done, err := a.Accounts.Imported(ctx, o.Source)
 	if err != nil {
 		return nil, err
 	}
@@ -172,7 +182,7 @@ func (a *Admin) ImportWHMCS(ctx context.Context, in *whmcs.Installation, m Impor
 			reason = fmt.Sprintf("client %d has the same address of mail", first)
 		default:
 			byEmail[email] = c.ID
-			cents, id, reason, err = a.importClient(ctx, c, m, source, apply)
+			cents, id, reason, err = a.importClient(ctx, c, m, o)
 			if err != nil {
 				return r, fmt.Errorf("client %d: %w", c.ID, err)
 			}
@@ -185,7 +195,7 @@ func (a *Admin) ImportWHMCS(ctx context.Context, in *whmcs.Installation, m Impor
 			continue
 		}
 		r.Clients.Imported++
-		if apply {
+		if o.Apply {
 			done[strconv.FormatInt(c.ID, 10)] = id
 		}
 		if c.NoUser {
@@ -217,7 +227,7 @@ func (a *Admin) ImportWHMCS(ctx context.Context, in *whmcs.Installation, m Impor
 }
 
 // importClient imports one client, or says why not. Only an error that has nothing to do with the client ends the import.
-func (a *Admin) importClient(ctx context.Context, c whmcs.Client, m ImportMap, source string, apply bool) (cents money.USDCents, id int64, reason string, err error) {
+func (a *Admin) importClient(ctx context.Context, c whmcs.Client, m ImportMap, o ImportOptions) (cents money.USDCents, id int64, reason string, err error) {
 	cents, wrong := m.cents(c.Credit, c.Currency)
 	if wrong != nil {
 		return 0, 0, wrong.Error(), nil //nolint:nilerr // it is told, and the import goes on
@@ -237,17 +247,17 @@ func (a *Admin) importClient(ctx context.Context, c whmcs.Client, m ImportMap, s
 	if n.Name == "" {
 		n.Name, _, _ = strings.Cut(n.Email, "@")
 	}
-	if !apply {
+	if !o.Apply {
 		return cents, 0, explain(a.Accounts.Check(n)), nil
 	}
-	from := account.ImportedFrom{Source: source, ID: strconv.FormatInt(c.ID, 10)}
-	reason = fmt.Sprintf("client %s of %s", from.ID, source)
+	from := account.ImportedFrom{Source: o.Source, ID: strconv.FormatInt(c.ID, 10)}
+	reason = fmt.Sprintf("client %s of %s", from.ID, o.Source)
 	change := a.change(ctx, "account.create", reason, newRowOf("account", "account_users", "role, locale, currency"))
 	p, err := a.Accounts.Import(change, n, from, func(ctx context.Context, tx *db.Tx, id int64) error {
 		if cents == 0 {
 			return nil
 		}
-		_, err := a.CreditIn(ctx, tx, id, cents, "Your balance from before")
+		_, err := a.CreditIn(ctx, tx, id, cents, o.Reason)
 		return err
 	})
 	var refused *fault.Error

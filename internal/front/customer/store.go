@@ -56,7 +56,7 @@ func (s Store) read() (signIns, error) {
 		return none, err
 	}
 	if info.Mode().Perm()&0o077 != 0 {
-		return none, fmt.Errorf("other users of this machine can read the tokens in %s: sign out, run `chmod 600` on it, and sign in again", s.file())
+		return none, fmt.Errorf("other users of this machine can read the tokens in %s: run `chmod 600` on it, then stead logout, and sign in again", s.file())
 	}
 	all := none
 	if err := json.NewDecoder(f).Decode(&all); err != nil {
