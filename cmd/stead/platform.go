@@ -84,6 +84,9 @@ func (c *catalogImport) Run(e *environment) error {
 			if len(report.Withdrawn) > 0 {
 				row(w, "taken off sale", strings.Join(report.Withdrawn, " "))
 			}
+			for _, u := range report.Unfulfillable {
+				row(w, "CANNOT BE SOLD", fmt.Sprintf("%s: no server has %s", u.Plan, strings.Join(u.Missing, ", ")))
+			}
 		})
 	})
 }

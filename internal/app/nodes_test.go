@@ -189,7 +189,7 @@ func TestOperatorsSeeWhereServicesAreAndWhereNoneGo(t *testing.T) {
 				t.Errorf("on %q: %v, want %v", name, got, want)
 			}
 		}
-		rooms, err := roomOfPlans(ctx, places{a.nodes, a.catalog}, a.db)
+		rooms, err := roomOfPlans(ctx, a.nodes, a.catalog, a.db)
 		if err != nil || len(rooms) == 0 {
 			t.Fatal(rooms, err)
 		}

@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"slices"
 	"sync"
@@ -113,10 +114,50 @@ func (p *farPanels) forget(id int64) {
 	}
 }
 
+// asking tells what services ask of panels.
+type asking struct{ catalog *catalog.Service }
+
+// need is what a service asks of a panel.
+func (a asking) need(ctx context.Context, q db.Querier, s provisioning.Placement) (nodes.Need, error) {
+	plan, err := a.catalog.Asks(ctx, q, s.PlanID)
+	plan.Limits = s.Limits
+	need := needOf(plan)
+	need.ServiceID = s.ServiceID
+	return need, err
+}
+
+// needOf is what a service of a plan asks of a panel.
+func needOf(plan catalog.Sold) nodes.Need {
+	limits := site.Limits(plan.Limits)
+	need := nodes.Need{
+		DiskMB: max(0, limits.Of("disk_mb")), Locations: plan.Locations,
+		Capabilities: []panel.Capability{panel.CapAccounts, panel.CapSites, panel.CapFiles},
+	}
+	for _, p := range sold {
+		if limits.Of(p.limit) != 0 {
+			need.Capabilities = append(need.Capabilities, p.needs)
+		}
+	}
+	for _, version := range plan.PHPVersions {
+		need.Capabilities = append(need.Capabilities, panel.PHPVersion(version))
+	}
+	return need
+}
+
 // places adapts the nodes to the provisioning of services.
 type places struct {
-	nodes   *nodes.Service
-	catalog *catalog.Service
+	asking
+	nodes *nodes.Service
+}
+
+// Check implements provisioning.Placer.
+func (p places) Check(ctx context.Context, q db.Querier, s provisioning.Placement) error {
+	need, err := p.need(ctx, q, s)
+	if err != nil {
+		return err
+	}
+	missing, err := p.nodes.NobodyHas(ctx, q, need.Capabilities)
+	return errors.Join(err, nodes.Lacks(missing))
 }
 
 // Place implements provisioning.Placer.
@@ -137,37 +178,84 @@ func (p places) PlaceElsewhere(ctx context.Context, tx *db.Tx, s provisioning.Pl
 	return p.nodes.PlaceElsewhere(ctx, tx, need, failed)
 }
 
-// need is what a service asks of a node.
-func (p places) need(ctx context.Context, q db.Querier, s provisioning.Placement) (nodes.Need, error) {
-	locations, err := p.catalog.Locations(ctx, q, s.PlanID)
-	need := needOf(s.Limits, locations)
-	need.ServiceID = s.ServiceID
-	return need, err
+// onePlace adapts the only panel of an installation to the provisioning of services.
+type onePlace struct {
+	provisioning.OnePanel
+	asking
+	nodes *nodes.Service
 }
 
-// needOf is what a service of a plan asks of a node.
-func needOf(limits site.Limits, locations []string) nodes.Need {
-	need := nodes.Need{
-		DiskMB: max(0, limits.Of("disk_mb")), Locations: locations,
-		Capabilities: []panel.Capability{panel.CapAccounts, panel.CapSites, panel.CapFiles},
+// Check implements provisioning.Placer.
+func (p onePlace) Check(ctx context.Context, q db.Querier, s provisioning.Placement) error {
+	need, err := p.need(ctx, q, s)
+	if err != nil {
+		return err
 	}
-	for limit, c := range sold {
-		if limits.Of(limit) != 0 {
-			need.Capabilities = append(need.Capabilities, c)
+	missing, err := p.nodes.Lacking(ctx, q, string(p.OnePanel), need.Capabilities)
+	return errors.Join(err, nodes.Lacks(missing))
+}
+
+// Place implements provisioning.Placer.
+func (p onePlace) Place(ctx context.Context, tx *db.Tx, s provisioning.Placement) (string, error) {
+	if err := p.Check(ctx, tx, s); err != nil {
+		return "", err
+	}
+	return p.OnePanel.Place(ctx, tx, s)
+}
+
+// placer chooses the panels of services. A demonstration shows its whole shop on whatever machine there is.
+func placer(cfg config.Config, n *nodes.Service, c *catalog.Service) provisioning.Placer {
+	switch {
+	case cfg.Panel == config.PanelNodes:
+		return places{asking{c}, n}
+	case cfg.Demo:
+		return provisioning.OnePanel(cfg.Panel)
+	default:
+		return onePlace{provisioning.OnePanel(cfg.Panel), asking{c}, n}
+	}
+}
+
+// unfulfillable lists the plans on sale that promise what no panel has; none in a demonstration.
+func unfulfillable(ctx context.Context, q db.Querier, cfg config.Config, n *nodes.Service, c *catalog.Service) ([]catalog.Unfulfillable, error) {
+	if cfg.Demo {
+		return nil, nil
+	}
+	plans, err := c.OnSale(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	var found []catalog.Unfulfillable
+	for _, plan := range plans {
+		wanted := needOf(plan).Capabilities
+		missing, err := n.Lacking(ctx, q, cfg.Panel, wanted)
+		if cfg.Panel == config.PanelNodes {
+			missing, err = n.NobodyHas(ctx, q, wanted)
+		}
+		if err != nil {
+			return nil, err
+		}
+		if len(missing) > 0 {
+			found = append(found, catalog.Unfulfillable{Plan: plan.Slug, Missing: nodes.Names(missing)})
 		}
 	}
-	return need
+	return found, nil
 }
 
-// sold returns the capabilities that a plan promises by a limit above zero.
-var sold = map[string]panel.Capability{
-	"databases": panel.CapDatabases, "mailboxes": panel.CapMail, "ftp_accounts": panel.CapFTP, "cron_jobs": panel.CapCron,
-	"backups": panel.CapBackups,
+// sold are the capabilities that a plan promises by a limit that is not zero.
+var sold = []struct {
+	limit string
+	needs panel.Capability
+}{
+	{"databases", panel.CapDatabases}, {"mailboxes", panel.CapMail}, {"ftp_accounts", panel.CapFTP}, {"cron_jobs", panel.CapCron},
+	{"backups", panel.CapBackups},
 }
+
+// roomOf keeps the room that services take on nodes.
+type roomOf struct{ nodes *nodes.Service }
 
 // follow keeps the room that services take on nodes: it frees that of services that ended, changes it with the plan, and
 // takes it again for services that were restored.
-func (p places) follow(s *services.Service) outbox.Subscriber {
+func (p roomOf) follow(s *services.Service) outbox.Subscriber {
 	return func(ctx context.Context, tx *db.Tx, e outbox.Stored) error {
 		if e.Type != "service.tariff_changed" && e.Type != "service.restored" {
 			return p.nodes.Follow(ctx, tx, e)

@@ -64,6 +64,7 @@ import (
 	"stead.dev/stead/internal/platform/brand"
 	"stead.dev/stead/internal/platform/clock"
 	"stead.dev/stead/internal/platform/config"
+	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/dnsquery"
 	"stead.dev/stead/internal/platform/intx"
 	"stead.dev/stead/internal/platform/module"
@@ -285,6 +286,9 @@ func (c *core) build(ctx context.Context, as role) (err error) {
 		DB: c.db, Accounts: c.accounts, Applications: c.oauth, Catalog: c.catalog, Wallet: c.wallet, Services: c.services,
 		Switches: c.switches, Nodes: c.nodes, Moves: c.moves, Clock: c.clock, NodesURL: c.cfg.NodesURL, Domains: c.domains, Resellers: resellers{c.reseller}, Clocks: c.clocks, Addons: c.addons, Coupons: c.coupons, Articles: c.articles, Refunds: refunds{c.orders},
 		Currencies: c.currencies, Status: c.status, Reviews: c.reviews, SLA: c.sla, Audit: c.audit, Provisioning: c.provisioning, Jobs: c.queue, BaseURL: c.cfg.BaseURL,
+		Unfulfillable: func(ctx context.Context, q db.Querier) ([]catalog.Unfulfillable, error) {
+			return unfulfillable(ctx, q, c.cfg, c.nodes, c.catalog)
+		},
 	})
 	c.tickets = tickets.New(tickets.Config{
 		DB: c.db, Clock: c.clock, Queue: c.queue, Mailer: c.mailer, People: people{c.accounts}, Services: serviceOwners{c.services}, Audit: c.admin,
@@ -318,7 +322,7 @@ func (c *core) listModules() []module.Module {
 		c.audit.Module(),
 		c.catalog.Module(),
 		c.accounts.Module(),
-		{Name: "nodes", NoExport: "machines are nobody's", Subscriptions: []module.Subscription{{Types: []string{"service.*"}, Follow: places{c.nodes, c.catalog}.follow(c.services)}}, Needs: []any{c.nodes.Needs}},
+		{Name: "nodes", NoExport: "machines are nobody's", Subscriptions: []module.Subscription{{Types: []string{"service.*"}, Follow: roomOf{c.nodes}.follow(c.services)}}, Needs: []any{c.nodes.Needs}},
 		c.services.Module(),
 		c.provisioning.Module(),
 		c.moves.Module(),
@@ -387,7 +391,7 @@ func (c *core) introduce() {
 		Rates: c.reseller, Taxes: c.invoices, Names: c.hosting, Usages: c.hosting, Keeper: c.backups, Provisioner: c.provisioning,
 		Worlds: c.accounts, Clocks: c.clocks, Monitors: c.monitors,
 	})
-	c.provisioning.Connect(provisioning.Needs{Services: c.services, Keeper: c.backups, Placer: c.placer()})
+	c.provisioning.Connect(provisioning.Needs{Services: c.services, Keeper: c.backups, Placer: placer(c.cfg, c.nodes, c.catalog)})
 	c.orders.Connect(orders.Needs{
 		Catalog: c.catalog, Payer: c.wallet, Services: c.services, Rates: c.reseller, Taxes: c.invoices, Books: c.invoices, Coupons: c.coupons,
 		Clocks: c.clocks,
@@ -428,14 +432,6 @@ func (c *core) introduce() {
 	c.domains.Connect(domains.Needs{Orders: c.orders, Worlds: c.accounts, Rates: c.reseller, Hosts: c.hosting, Claims: c.claims, Sources: c.lookups()})
 }
 
-// placer chooses the panel on which a service is provisioned.
-func (c *core) placer() provisioning.Placer {
-	if c.cfg.Panel == config.PanelNodes {
-		return places{c.nodes, c.catalog}
-	}
-	return provisioning.OnePanel(c.cfg.Panel)
-}
-
 // connect checks that no section lacks anything that it needs, and subscribes the sections to events and to the closing of
 // accounts.
 func (c *core) connect() error {
@@ -458,12 +454,24 @@ func (c *core) connect() error {
 	return nil
 }
 
-// openPanels opens the hosting panels of this process. A command opens none: jobs of the server change panels.
+// openPanels opens the hosting panels of this process, and notes what the one can do on which services are provisioned. A command
+// opens none: jobs of the server change panels.
 func (c *core) openPanels(ctx context.Context, as role) error {
 	c.panels = &panels{fixed: map[string]panel.Panel{}}
 	if as != server {
 		return nil
 	}
+	if err := c.openFixed(ctx); err != nil {
+		return err
+	}
+	if p, ok := c.panels.fixed[c.cfg.Panel]; ok {
+		return c.nodes.Know(ctx, c.cfg.Panel, panel.Capabilities(p))
+	}
+	return nil
+}
+
+// openFixed opens the panels that the configuration names.
+func (c *core) openFixed(ctx context.Context) error {
 	c.panels.nodes = newFarPanels(c.nodes, c.hub, c.log)
 	if c.cfg.NodeListen != config.Off {
 		if err := c.openNode(ctx); err != nil {

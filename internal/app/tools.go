@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -16,7 +17,6 @@ import (
 	"stead.dev/stead/internal/front/admin"
 	"stead.dev/stead/internal/front/doctor"
 	"stead.dev/stead/internal/hosting/nodes"
-	"stead.dev/stead/internal/hosting/site"
 	"stead.dev/stead/internal/node/machine"
 	"stead.dev/stead/internal/node/mailguard"
 	"stead.dev/stead/internal/platform/api"
@@ -78,7 +78,7 @@ func Examine(ctx context.Context, cfg config.Config, version string) doctor.Repo
 	var rooms func(context.Context, *db.DB) ([]doctor.Room, error)
 	if cfg.Panel == config.PanelNodes {
 		rooms = func(ctx context.Context, d *db.DB) ([]doctor.Room, error) {
-			return roomOfPlans(ctx, places{nodes.New(nodes.Config{DB: d, Clock: now}), catalog.New(catalog.Config{DB: d})}, d)
+			return roomOfPlans(ctx, nodes.New(nodes.Config{DB: d, Clock: now}), catalog.New(catalog.Config{DB: d}), d)
 		}
 	}
 	var own func(context.Context, string) (time.Time, error)
@@ -93,8 +93,15 @@ func Examine(ctx context.Context, cfg config.Config, version string) doctor.Repo
 	}
 	return doctor.Examine(ctx, doctor.Installation{
 		OwnCertificate: own,
-		Rooms:          rooms,
-		Config:         cfg, Clock: now, Version: version, MailGuard: mailGuard,
+		Unfulfillable: func(ctx context.Context, d *db.DB) (all []string, err error) {
+			found, err := unfulfillable(ctx, d, cfg, nodes.New(nodes.Config{DB: d, Clock: now}), catalog.New(catalog.Config{DB: d}))
+			for _, u := range found {
+				all = append(all, u.Plan+" ("+strings.Join(u.Missing, ", ")+")")
+			}
+			return all, err
+		},
+		Rooms:  rooms,
+		Config: cfg, Clock: now, Version: version, MailGuard: mailGuard,
 		DatabaseFile: DatabaseFile(cfg), KeyFile: KeyFile(cfg), NodeDir: nodeDir(cfg),
 		Ledger: func(ctx context.Context, d *db.DB) error {
 			return auditLedger(ctx, wallet.New(wallet.Config{DB: d}))
@@ -108,16 +115,16 @@ func Examine(ctx context.Context, cfg config.Config, version string) doctor.Repo
 }
 
 // roomOfPlans counts for each plan on sale how many more services the nodes can take.
-func roomOfPlans(ctx context.Context, p places, d *db.DB) ([]doctor.Room, error) {
-	plans, err := p.catalog.OnSale(ctx, d)
+func roomOfPlans(ctx context.Context, n *nodes.Service, c *catalog.Service, d *db.DB) ([]doctor.Room, error) {
+	plans, err := c.OnSale(ctx, d)
 	if err != nil {
 		return nil, err
 	}
 	needs := make([]nodes.Need, len(plans))
 	for i, pl := range plans {
-		needs[i] = needOf(site.Limits(pl.Limits), pl.Locations)
+		needs[i] = needOf(pl)
 	}
-	found, err := p.nodes.Room(ctx, needs)
+	found, err := n.Room(ctx, needs)
 	rooms := make([]doctor.Room, len(found))
 	for i, r := range found {
 		rooms[i] = doctor.Room{Plan: plans[i].Slug, Services: r.Services, Unbounded: r.Unbounded, Obstacles: r.Obstacles}

@@ -21,6 +21,14 @@ type Report struct {
 	Addons     int `json:"addons"`
 	// Withdrawn are the slugs of plans that the import took off sale.
 	Withdrawn []string `json:"withdrawn"`
+	// Unfulfillable are plans that nobody can be sold, because no server has what they promise.
+	Unfulfillable []Unfulfillable `json:"unfulfillable"`
+}
+
+// Unfulfillable is a plan on sale that promises what no server has.
+type Unfulfillable struct {
+	Plan    string   `json:"plan"`
+	Missing []string `json:"missing" doc:"What no server has, such as mail, or php 8.4" example:"mail"`
 }
 
 // Import makes the catalog equal to the YAML file. Entries are matched by their slugs, so a repeated import changes nothing.

@@ -108,6 +108,14 @@ type Sold struct {
 	Slug      string
 	Limits    map[string]int64
 	Locations []string // none: anywhere
+	// PHPVersions that customers may choose, by the catalogue; none: those that there are.
+	PHPVersions []string
+}
+
+func (p *plan) asks() Sold {
+	limits := map[string]int64{}
+	p.Limits.each(func(name string, value int64) { limits[name] = value })
+	return Sold{ID: p.ID, Slug: p.Slug, Limits: limits, Locations: p.Locations, PHPVersions: p.PHPVersions}
 }
 
 // OnSale lists the plans that are on sale.
@@ -115,9 +123,7 @@ func (s *Service) OnSale(ctx context.Context, q db.Querier) (all []Sold, err err
 	products, err := listProducts(ctx, q, filter{}, noLimit, 0)
 	for _, p := range products {
 		for _, pl := range p.Plans {
-			limits := map[string]int64{}
-			pl.Limits.each(func(name string, value int64) { limits[name] = value })
-			all = append(all, Sold{pl.ID, pl.Slug, limits, pl.Locations})
+			all = append(all, pl.asks())
 		}
 	}
 	return all, err

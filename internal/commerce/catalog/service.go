@@ -146,16 +146,16 @@ func (s *Service) SeedDemo(ctx context.Context, tx *db.Tx) error {
 	return err
 }
 
-// Locations lists where a plan is sold. The list is empty for a plan that is sold everywhere, and for one that does not exist.
-func (s *Service) Locations(ctx context.Context, q db.Querier, planID int64) ([]string, error) {
+// Asks is what a plan asks of hosting machines, on sale or not; of one that does not exist it is nothing.
+func (s *Service) Asks(ctx context.Context, q db.Querier, planID int64) (Sold, error) {
 	pl, _, err := findPlan(ctx, q, planID)
 	if errors.Is(err, db.ErrNoRows) {
-		return nil, nil
+		return Sold{}, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("catalog: read plan %d: %w", planID, err)
+		return Sold{}, fmt.Errorf("catalog: read plan %d: %w", planID, err)
 	}
-	return pl.Locations, nil
+	return pl.asks(), nil
 }
 
 // Unknown returns those of the given slugs that no product and no plan has, whether it is on sale or not.

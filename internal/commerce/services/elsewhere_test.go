@@ -19,6 +19,8 @@ import (
 // inOrder is the Placer of an installation whose panels take services in that order.
 type inOrder []string
 
+func (inOrder) Check(context.Context, db.Querier, provisioning.Placement) error { return nil }
+
 func (p inOrder) Place(context.Context, *db.Tx, provisioning.Placement) (string, error) {
 	return p[0], nil
 }

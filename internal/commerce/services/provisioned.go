@@ -15,6 +15,8 @@ import (
 // Provisioner makes services on their panels what their rows say, and reports back by the methods of this file. What is
 // enqueued is done by a job after the commit.
 type Provisioner interface {
+	// Check answers fault.OutOfStock for a service whose plan promises what no panel has.
+	Check(ctx context.Context, q db.Querier, p provisioning.Placement) error
 	// Place chooses the panel of a service that begins to be provisioned in tx, or answers fault.OutOfStock.
 	Place(ctx context.Context, tx *db.Tx, p provisioning.Placement) (panelName string, err error)
 	// PlaceElsewhere chooses another panel than those that failed the service, or answers fault.OutOfStock.

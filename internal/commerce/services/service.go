@@ -119,6 +119,13 @@ func (s *Service) Reserve(ctx context.Context, tx *db.Tx, n sale.Reservation) (i
 		if err != nil {
 			return err
 		}
+		p, err := r.placement()
+		if err == nil {
+			err = s.Provisioner.Check(ctx, tx, p)
+		}
+		if err != nil {
+			return err
+		}
 		return s.emit(ctx, tx, "service.created", r, nil)
 	})
 	return id, err

@@ -76,6 +76,8 @@ type Sections struct {
 	BaseURL string
 	// NodesURL is where machines join; empty when it is not configured.
 	NodesURL string
+	// Unfulfillable lists the plans on sale that promise what no server has.
+	Unfulfillable func(ctx context.Context, q db.Querier) ([]catalog.Unfulfillable, error)
 }
 
 // Admin is the use cases.
@@ -483,7 +485,10 @@ var errDryRun = errors.New("admin: a dry run")
 func (a *Admin) TryCatalog(ctx context.Context, file []byte, dryRun bool) (r catalog.Report, err error) {
 	ctx = a.change(ctx, "catalog.import", "", subject{kind: "catalog", state: textOf(a.Catalog.Export)})
 	err = a.try(ctx, dryRun, func(ctx context.Context, tx *db.Tx) error {
-		r, err = a.Catalog.Import(ctx, tx, file)
+		if r, err = a.Catalog.Import(ctx, tx, file); err != nil {
+			return err
+		}
+		r.Unfulfillable, err = a.Unfulfillable(ctx, tx)
 		return err
 	})
 	return r, err

@@ -67,6 +67,8 @@ type Installation struct {
 	Nodes func(ctx context.Context, d *db.DB) ([]Node, error)
 	// Rooms tells for each plan on sale how many more services the nodes have room for; nil where services go to one panel.
 	Rooms func(ctx context.Context, d *db.DB) ([]Room, error)
+	// Unfulfillable lists the plans on sale that promise what no server has, each with what lacks.
+	Unfulfillable func(ctx context.Context, d *db.DB) ([]string, error)
 	// Version of this program.
 	Version string
 }
@@ -109,6 +111,9 @@ func Examine(ctx context.Context, in Installation) Report {
 	e.lookAll(ctx, "nodes", e.nodes)
 	if e.Rooms != nil {
 		e.look(ctx, "room", e.room)
+	}
+	if e.Unfulfillable != nil {
+		e.look(ctx, "plans", e.plans)
 	}
 	e.look(ctx, "clock", e.clockOffset)
 	return e.report()

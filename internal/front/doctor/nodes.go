@@ -140,3 +140,20 @@ func (e *examination) room(ctx context.Context) Check {
 		return ok("services that the nodes can still take: %s", strings.Join(counts, ", "))
 	}
 }
+
+// plans says which plans nobody can be sold.
+func (e *examination) plans(ctx context.Context) Check {
+	if e.db == nil {
+		return skip("no database to look at")
+	}
+	found, err := e.Unfulfillable(ctx, e.db)
+	switch {
+	case err != nil:
+		return skip(fmt.Sprintf("they cannot be read: %v", err))
+	case len(found) > 0:
+		return fail("set the limit of what lacks to 0 in the catalogue, or give a server what lacks; orders are refused until then",
+			"on sale, and no server has what they promise: %s", strings.Join(found, "; "))
+	default:
+		return ok("servers have what they promise")
+	}
+}

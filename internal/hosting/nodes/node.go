@@ -89,8 +89,8 @@ func (n Node) soldDiskMB() int64 { return n.Capacity.DiskMB * n.DiskPercent / 10
 // reserve is the part of a disk that new accounts leave free.
 const reserve = 20 // a twentieth
 
-// obstacle says what keeps a service from being placed on the node at a time; empty: nothing. missing are
-// capabilities that other nodes have.
+// obstacle says what keeps a service from being placed on the node at a time; empty: nothing. missing are the capabilities that
+// the node lacks for it.
 func (n Node) obstacle(need Need, missing []panel.Capability, now time.Time) string {
 	switch {
 	case n.State != Active:
@@ -100,7 +100,7 @@ func (n Node) obstacle(need Need, missing []panel.Capability, now time.Time) str
 	case len(need.Locations) > 0 && !slices.Contains(need.Locations, n.Location):
 		return "is at another location"
 	case len(missing) > 0:
-		return fmt.Sprintf("lacks %v", missing)
+		return "lacks " + strings.Join(Names(missing), ", ")
 	case n.MaxAccounts > 0 && n.Placed >= n.MaxAccounts:
 		return fmt.Sprintf("has its %d services", n.MaxAccounts)
 	case n.PlacedDiskMB+need.DiskMB > n.soldDiskMB():
@@ -135,27 +135,14 @@ type Need struct {
 	ServiceID int64
 	DiskMB    int64    // that its plan allows; 0 where the plan sets no bound
 	Locations []string // that its plan is sold in; none: anywhere
-	// Capabilities that its plan promises. Those that no node has are not asked for: the company does not
-	// have them.
+	// Capabilities that its plan promises.
 	Capabilities []panel.Capability
 }
 
 // candidates are the nodes with room for need, the emptiest first, and what keeps it from the others.
 func candidates(all []Node, need Need, now time.Time) (fit []Node, obstacles []string) {
-	offered := map[panel.Capability]bool{}
 	for _, n := range all {
-		for _, c := range n.Capabilities {
-			offered[c] = offered[c] || n.Serves()
-		}
-	}
-	for _, n := range all {
-		var missing []panel.Capability
-		for _, c := range need.Capabilities {
-			if offered[c] && !slices.Contains(n.Capabilities, c) {
-				missing = append(missing, c)
-			}
-		}
-		if obstacle := n.obstacle(need, missing, now); obstacle != "" {
+		if obstacle := n.obstacle(need, without(need.Capabilities, n.Capabilities), now); obstacle != "" {
 			obstacles = append(obstacles, n.Name+" "+obstacle)
 			continue
 		}

@@ -185,7 +185,7 @@ func TestANodeIsChosenThatFits(t *testing.T) {
 		want("either", nodes.PanelName(fra.ID), nodes.Need{Locations: []string{"fra", "tas"}})
 		want("nowhere", "out_of_stock", nodes.Need{Locations: []string{"nyc"}})
 		want("too large", "out_of_stock", nodes.Need{DiskMB: 1000})
-		want("a capability that nobody has", nodes.PanelName(fra.ID), nodes.Need{Capabilities: []panel.Capability{panel.CapMail}})
+		want("a capability that nobody has", "out_of_stock", nodes.Need{Capabilities: []panel.Capability{panel.CapMail}})
 		w.must(w.db.InTx(t.Context(), func(ctx context.Context, tx *db.Tx) error {
 			_, err := tx.Exec(ctx, `UPDATE nodes_nodes SET capabilities = '["accounts","x"]' WHERE id = $1`, tas.ID)
 			return err
@@ -319,6 +319,36 @@ func TestOperatorsChangeWhereANodeIsAndHowMuchItTakes(t *testing.T) {
 		}
 		if n := w.node("one"); n.Location != location || n.MaxAccounts != 0 || n.DiskPercent != percent {
 			t.Errorf("%+v", n)
+		}
+	})
+}
+
+// TestWhatAPanelLacksIsKnown: of a panel that is no node, as it has told last; nothing is lacking while it has not.
+func TestWhatAPanelLacksIsKnown(t *testing.T) {
+	t.Parallel()
+	engines(t, func(t *testing.T, w *world) {
+		wanted := []panel.Capability{panel.CapFiles, panel.CapMail, panel.PHPVersion("8.4")}
+		lacking := func(want ...panel.Capability) {
+			t.Helper()
+			if got, err := w.Lacking(t.Context(), w.db, "node", wanted); err != nil || !slices.Equal(got, want) {
+				t.Errorf("it lacks %v, %v", got, err)
+			}
+		}
+		lacking()
+		w.must(w.Know(t.Context(), "node", []panel.Capability{panel.CapFiles}))
+		lacking(panel.CapMail, panel.PHPVersion("8.4"))
+		w.must(w.Know(t.Context(), "node", []panel.Capability{panel.CapFiles, panel.CapMail}))
+		lacking(panel.PHPVersion("8.4"))
+		if got := nodes.Names(wanted); !slices.Equal(got, []string{"files", "mail", "php 8.4"}) {
+			t.Errorf("their names: %v", got)
+		}
+		if got, err := w.NobodyHas(t.Context(), w.db, wanted); err != nil || got != nil {
+			t.Errorf("without nodes: %v, %v", got, err)
+		}
+		w.join(nodes.NewNode{Name: "one"})
+		got, err := w.NobodyHas(t.Context(), w.db, append(wanted, panel.CapAccounts))
+		if err != nil || !slices.Equal(got, wanted) {
+			t.Errorf("no node has %v, %v", got, err)
 		}
 	})
 }

@@ -330,6 +330,9 @@ func (s *Service) place(ctx context.Context, tx *db.Tx, need Need, name string, 
 		}
 		obstacles = append(obstacles, n.Name+" was taken meanwhile")
 	}
+	if missing := nobodyHas(all, need.Capabilities); len(missing) > 0 {
+		return "", Lacks(missing)
+	}
 	return "", fault.OutOfStock.Wrapf("nodes: no room for %d MB: %s", need.DiskMB, strings.Join(obstacles, "; "))
 }
 

@@ -10,6 +10,7 @@ import (
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/fault"
 	"stead.dev/stead/internal/platform/nodelink"
+	"stead.dev/stead/internal/port/panel"
 )
 
 // nodeRows reads nodes_nodes.
@@ -120,6 +121,24 @@ func setReport(ctx context.Context, tx *db.Tx, id int64, r nodelink.Report) erro
 		r.Address, r.Version, string(capabilities), c.DiskMB, c.DiskFreeMB, c.MemoryMB, c.MemoryFreeMB, c.CPUs,
 		int64(math.Round(c.Load*100)), c.Accounts, tx.Now, id)
 	return err
+}
+
+func putPanel(ctx context.Context, tx *db.Tx, name string, capabilities []panel.Capability) error {
+	text, err := json.Marshal(capabilities)
+	if err != nil {
+		return err
+	}
+	_, err = tx.Exec(ctx, `INSERT INTO nodes_panels (name, capabilities, told_at) VALUES ($1, $2, $3)
+		ON CONFLICT (name) DO UPDATE SET capabilities = $2, told_at = $3`, name, string(text), tx.Now)
+	return err
+}
+
+func panelCapabilities(ctx context.Context, q db.Querier, name string) (all []panel.Capability, known bool, err error) {
+	err = q.QueryRow(ctx, `SELECT capabilities FROM nodes_panels WHERE name = $1`, name).Scan(db.JSON(&all))
+	if errors.Is(err, db.ErrNoRows) {
+		return nil, false, nil
+	}
+	return all, err == nil, err
 }
 
 // take gives a service room on a node; false when the node has it no more.

@@ -182,6 +182,15 @@ func (d *Driver) Stop(ctx context.Context) error {
 	return err
 }
 
+// PHPVersions implements panel.Interpreters.
+func (d *Driver) PHPVersions() []string {
+	names := make([]string, len(d.versions))
+	for i, v := range d.versions {
+		names[i] = v.name
+	}
+	return names
+}
+
 // usual is the default version: the newest.
 func (d *Driver) usual() *version { return d.versions[len(d.versions)-1] }
 

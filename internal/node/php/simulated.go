@@ -50,6 +50,9 @@ func (s *Simulated) Remove(_ context.Context, a accounts.Account) error {
 	return s.records.Delete(a.Name)
 }
 
+// PHPVersions implements panel.Interpreters.
+func (*Simulated) PHPVersions() []string { return slices.Clone(simulatedVersions) }
+
 // PHPSettings implements panel.PHP.
 func (s *Simulated) PHPSettings(_ context.Context, ref string) (panel.PHPState, error) {
 	a, err := s.lookup(ref)

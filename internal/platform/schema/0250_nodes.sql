@@ -51,6 +51,13 @@ CREATE UNIQUE INDEX nodes_nodes_name ON nodes_nodes (name) WHERE state <> 'remov
 CREATE UNIQUE INDEX nodes_nodes_token ON nodes_nodes (token_hash) WHERE token_hash IS NOT NULL;
 CREATE INDEX nodes_nodes_state ON nodes_nodes (state, id);
 
+-- What the panels that are no machines of their own can do: the one of the control plane's machine, and others' panels.
+CREATE TABLE nodes_panels (
+    name         TEXT   PRIMARY KEY, -- of the panel, as the services on it name it
+    capabilities TEXT   NOT NULL,    -- JSON list of what it can do, as the process said that opened it last
+    told_at      BIGINT NOT NULL     -- when it did
+);
+
 -- Placements: which node a service was placed on.
 CREATE TABLE nodes_placements (
     service_id BIGINT PRIMARY KEY,                          -- the service

@@ -3,6 +3,7 @@ package panel
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -88,12 +89,24 @@ func has[C any](c Capability) func(Panel) bool {
 	}
 }
 
+// PHPVersion is the capability of running programs by a version of PHP, such as php/8.4. Panels with CapPHP list those of
+// their versions; it has no interface of its own.
+func PHPVersion(version string) Capability { return CapPHP + "/" + Capability(version) }
+
+// Interpreters is a panel that tells which versions of PHP it has, the oldest first.
+type Interpreters interface{ PHPVersions() []string }
+
 // Capabilities lists the capabilities of p, in a fixed order. It uses Of, so it cannot disagree with what callers get.
 func Capabilities(p Panel) []Capability {
 	var caps []Capability
 	for _, c := range capabilities {
 		if c.of(p) {
 			caps = append(caps, c.Capability)
+		}
+	}
+	if has, ok := p.(Interpreters); ok && slices.Contains(caps, CapPHP) {
+		for _, version := range has.PHPVersions() {
+			caps = append(caps, PHPVersion(version))
 		}
 	}
 	return caps

@@ -20,6 +20,8 @@ type Placement struct {
 // until the service has failed or ended. It answers fault.OutOfStock when there is none, and the order
 // is not paid then. A service that it was asked for before keeps its panel.
 type Placer interface {
+	// Check refuses what no panel can have, whatever its room: fault.OutOfStock with what is missing.
+	Check(ctx context.Context, q db.Querier, p Placement) error
 	Place(ctx context.Context, tx *db.Tx, p Placement) (panelName string, err error)
 	// PlaceElsewhere is Place for a service whose panel does not answer: it answers a panel that is none of the failed
 	// ones, and keeps the room there instead.
@@ -29,12 +31,23 @@ type Placer interface {
 // OnePanel is the Placer of an installation that provisions all services on the panel of that name.
 type OnePanel string
 
+// Check implements Placer: the panel is taken to have everything.
+func (OnePanel) Check(context.Context, db.Querier, Placement) error { return nil }
+
 // Place implements Placer.
 func (p OnePanel) Place(context.Context, *db.Tx, Placement) (string, error) { return string(p), nil }
 
 // PlaceElsewhere implements Placer: there is no other panel.
 func (p OnePanel) PlaceElsewhere(context.Context, *db.Tx, Placement, []string) (string, error) {
 	return "", fault.OutOfStock.Wrapf("provisioning: there is no panel but %s", string(p))
+}
+
+// Check refuses a service that no panel can have. A sandbox's panel has everything.
+func (s *Service) Check(ctx context.Context, q db.Querier, p Placement) error {
+	if p.Sandbox {
+		return nil
+	}
+	return s.Placer.Check(ctx, q, p)
 }
 
 // Place chooses the panel of a service that begins to be provisioned in tx, as the Placer does for those that are real.

@@ -39,6 +39,8 @@ var (
 	_ panel.Archives  = Panel{}
 	_ panel.Deploys   = Panel{}
 
+	_ panel.Interpreters = Panel{}
+
 	_ panel.Certificates = Panel{}
 	_ panel.Backups      = Panel{}
 	_ panel.Handover     = Panel{}
@@ -80,6 +82,14 @@ func facilityOf[C any](n *node.Node, c panel.Capability) C {
 
 // Name implements panel.Panel.
 func (Panel) Name() string { return "node" }
+
+// PHPVersions implements panel.Interpreters.
+func (p Panel) PHPVersions() []string {
+	if has, ok := p.PHP.(panel.Interpreters); ok {
+		return has.PHPVersions()
+	}
+	return nil
+}
 
 // always are the capabilities that every machine has.
 var always = []panel.Capability{

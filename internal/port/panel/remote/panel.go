@@ -13,6 +13,7 @@ import (
 	"reflect"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 	"unicode/utf8"
@@ -113,19 +114,33 @@ const askTimeout = 5 * time.Second
 // Can implements panel.Selective. While a node has not told yet what it can do, it is taken to have
 // everything: the call itself then says that it cannot be reached.
 func (p *Panel) Can(c panel.Capability) bool {
+	known, err := p.capabilities()
+	return err != nil || slices.Contains(known, c)
+}
+
+// PHPVersions implements panel.Interpreters.
+func (p *Panel) PHPVersions() (versions []string) {
+	known, _ := p.capabilities() // a node that does not answer tells none
+	for _, c := range known {
+		if version, ok := strings.CutPrefix(string(c), string(panel.PHPVersion(""))); ok {
+			versions = append(versions, version)
+		}
+	}
+	return versions
+}
+
+// capabilities are those that the node has told, or tells now.
+func (p *Panel) capabilities() ([]panel.Capability, error) {
 	p.mu.Lock()
 	known := p.known
 	p.mu.Unlock()
-	if known == nil {
-		ctx, cancel := context.WithTimeout(context.Background(), askTimeout)
-		defer cancel()
-		n, err := p.Node(ctx)
-		if err != nil {
-			return true
-		}
-		known = n.Capabilities
+	if known != nil {
+		return known, nil
 	}
-	return slices.Contains(known, c)
+	ctx, cancel := context.WithTimeout(context.Background(), askTimeout)
+	defer cancel()
+	n, err := p.Node(ctx)
+	return n.Capabilities, err
 }
 
 // Node asks the node for its description, and stores its capabilities.

@@ -56,6 +56,14 @@ type Panel struct {
 	panel.Issuing // by an authority in memory: see certificates.Refusals
 }
 
+// PHPVersions implements panel.Interpreters.
+func (p Panel) PHPVersions() []string {
+	if has, ok := p.PHP.(panel.Interpreters); ok {
+		return has.PHPVersions()
+	}
+	return nil
+}
+
 var (
 	_ panel.Panel    = Panel{}
 	_ panel.Accounts = Panel{}

@@ -78,9 +78,16 @@ function Editor({ kind, initial }: { kind: Kind; initial: string }) {
 
 function Preview({ report }: { report: Report }) {
   const withdrawn = Array.isArray(report.withdrawn) ? (report.withdrawn as string[]) : [];
+  const unfulfillable = Array.isArray(report.unfulfillable)
+    ? (report.unfulfillable as { plan: string; missing: string[] }[])
+    : [];
   const counts = Object.entries(report).filter((entry): entry is [string, number] => typeof entry[1] === "number");
   return (
-    <Alert color={withdrawn.length > 0 ? "orange" : "blue"} title={t("preview.title")} role="status">
+    <Alert
+      color={withdrawn.length + unfulfillable.length > 0 ? "orange" : "blue"}
+      title={t("preview.title")}
+      role="status"
+    >
       <Text size="sm">
         {counts.map(([name, count]) => `${t(`preview.${name}` as "preview.plans")}: ${count}`).join(" · ")}
       </Text>
@@ -89,6 +96,11 @@ function Preview({ report }: { report: Report }) {
           {t("preview.withdrawn", { names: withdrawn.join(", ") })}
         </Text>
       )}
+      {unfulfillable.map((u) => (
+        <Text key={u.plan} size="sm" fw={600}>
+          {t("preview.unfulfillable", { plan: u.plan, missing: u.missing.join(", ") })}
+        </Text>
+      ))}
     </Alert>
   );
 }
