@@ -35,7 +35,8 @@ func (c *serveCmd) Run(e *environment) error {
 }
 
 type migrateCmd struct {
-	Status bool `help:"Only list the migrations; exit code 1 when some are missing."`
+	Status bool `help:"Only list the migrations; exit code 1 when some are missing." xor:"only"`
+	Plan   bool `help:"Only say what would be done, and who would wait for it." xor:"only"`
 }
 
 // Run migrates, or lists the migrations.
@@ -44,8 +45,11 @@ func (c *migrateCmd) Run(e *environment) error {
 	if err != nil {
 		return err
 	}
-	if c.Status {
+	switch {
+	case c.Status:
 		return e.migrations(cfg)
+	case c.Plan:
+		return e.planned(cfg)
 	}
 	applied, err := app.Migrate(e.ctx, cfg)
 	if err != nil {
@@ -59,6 +63,33 @@ func (c *migrateCmd) Run(e *environment) error {
 	}
 	_, _ = fmt.Fprintln(e.stdout, "the database is up to date")
 	return nil
+}
+
+// shownStatement is how much of a statement a line shows.
+const shownStatement = 60
+
+func (e *environment) planned(cfg config.Config) error {
+	all, err := app.PlannedMigrations(e.ctx, cfg)
+	if err != nil {
+		return err
+	}
+	return e.show(map[string]any{"planned": all}, func(w io.Writer) {
+		if len(all) == 0 {
+			_, _ = fmt.Fprintln(w, "nothing: the database is up to date")
+			return
+		}
+		if cfg.SQLite() {
+			_, _ = fmt.Fprintln(w, "SQLite: the server is stopped meanwhile, so nobody is served.")
+		}
+		row(w, "MIGRATION", "STATEMENT", "ROWS NOW", "WAITS")
+		for _, p := range all {
+			statement := p.Statement
+			if len(statement) > shownStatement {
+				statement = statement[:shownStatement] + "…"
+			}
+			row(w, p.Migration, statement, p.Rows, p.Waits)
+		}
+	})
 }
 
 func (e *environment) migrations(cfg config.Config) error {

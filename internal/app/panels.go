@@ -246,7 +246,10 @@ var sold = []struct {
 	limit string
 	needs panel.Capability
 }{
-	{"databases", panel.CapDatabases}, {"mailboxes", panel.CapMail}, {"ftp_accounts", panel.CapFTP}, {"cron_jobs", panel.CapCron},
+	{"databases", panel.CapDatabases},
+	{"mailboxes", panel.CapMail},
+	{"ftp_accounts", panel.CapFTP},
+	{"cron_jobs", panel.CapCron},
 	{"backups", panel.CapBackups},
 }
 

@@ -51,19 +51,28 @@ func Migrate(ctx context.Context, cfg config.Config) (applied []string, err erro
 }
 
 // Migrations lists all migrations and whether the configured database has them.
-func Migrations(ctx context.Context, cfg config.Config) (all []schema.Migration, err error) {
+func Migrations(ctx context.Context, cfg config.Config) ([]schema.Migration, error) {
+	return ofDatabase(ctx, cfg, schema.Status)
+}
+
+// PlannedMigrations lists what Migrate would do, and who would wait for it.
+func PlannedMigrations(ctx context.Context, cfg config.Config) ([]schema.Planned, error) {
+	return ofDatabase(ctx, cfg, schema.Plan)
+}
+
+// ofDatabase reads of the configured database, if there is one.
+func ofDatabase[T any](ctx context.Context, cfg config.Config, read func(context.Context, *db.DB) (T, error)) (found T, err error) {
 	if cfg.SQLite() {
 		if _, err := os.Stat(DatabaseFile(cfg)); err != nil {
-			return nil, errors.New("there is no database yet in " + cfg.DataDir + "; run: stead migrate")
+			return found, errors.New("there is no database yet in " + cfg.DataDir + "; run: stead migrate")
 		}
 	}
 	d, err := openDB(ctx, cfg, clock.System(cfg.ClockOffset), nil)
 	if err != nil {
-		return nil, err
+		return found, err
 	}
 	defer func() { err = errors.Join(err, d.Close()) }()
-	all, err = schema.Status(ctx, d)
-	return all, err
+	return read(ctx, d)
 }
 
 // Examine runs the checks of the doctor on the configured installation.
