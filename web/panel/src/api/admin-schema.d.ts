@@ -2021,7 +2021,18 @@ export interface components {
             plans: number;
             /** Format: int64 */
             products: number;
+            unfulfillable: components["schemas"]["CatalogUnfulfillable"][];
             withdrawn: string[];
+        };
+        CatalogUnfulfillable: {
+            /**
+             * @description What no server has, such as mail, or php 8.4
+             * @example [
+             *       "mail"
+             *     ]
+             */
+            missing: string[];
+            plan: string;
         };
         Company: {
             /** @description What holds where staff have set nothing */
@@ -3796,6 +3807,14 @@ export interface operations {
                      *       "categories": 1,
                      *       "plans": 1,
                      *       "products": 1,
+                     *       "unfulfillable": [
+                     *         {
+                     *           "missing": [
+                     *             "mail"
+                     *           ],
+                     *           "plan": "plan"
+                     *         }
+                     *       ],
                      *       "withdrawn": [
                      *         "withdrawn"
                      *       ]

@@ -1,1 +1,0 @@
-import{Gi as e}from"./routes-CVoACW21.js";import{t}from"./notice-Bx8ncxq3.js";function n(){let n=e();return async e=>{await n.invalidateQueries({queryKey:[`staff`]}),t(e)}}export{n as t};

@@ -1,1 +1,0 @@
-import{Ei as e,bi as t}from"./routes-CVoACW21.js";var n,r=()=>n??=t({uz:()=>e(()=>import(`./staff.uz-Q0HA2RaO.js`),[]),ru:()=>e(()=>import(`./staff.ru-5Ull29Df.js`),[]),en:()=>e(()=>import(`./staff.en-DFhaU3nV.js`),[])});export{r as t};

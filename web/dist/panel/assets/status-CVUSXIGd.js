@@ -1,1 +1,0 @@
-import{t as e}from"./Status-DT_XOwIT.js";import{t}from"./texts-7MPEIOAp.js";import{Ki as n}from"./routes-CVoACW21.js";var r=n(),i={pending:`warn`,paid:`busy`,processing:`busy`,completed:`good`,failed:`bad`,refunded:`neutral`,cancelled:`neutral`,expired:`neutral`};function a({status:n}){return(0,r.jsx)(e,{tone:i[n],label:t(`status.${n}`)})}export{a as t};

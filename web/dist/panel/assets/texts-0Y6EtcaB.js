@@ -1,0 +1,1 @@
+import{wi as e}from"./routes-Dob-ffia.js";var t=e(`staff`);export{t};

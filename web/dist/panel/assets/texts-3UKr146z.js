@@ -1,1 +1,0 @@
-import{wi as e}from"./routes-CVoACW21.js";var t=e(`staff`);export{t};
