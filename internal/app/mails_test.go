@@ -23,7 +23,7 @@ var unfilled = regexp.MustCompile(`<no value>|&lt;no value&gt;|\{\{|%!|ZgotmplZ`
 // TestEveryMailIsReadableInBothForms writes each kind of mail in each language and reads it as a mail program does.
 func TestEveryMailIsReadableInBothForms(t *testing.T) {
 	w := &mailer.Writer{
-		Brand:   brand.Fixed(brand.Brand{Name: "Bulut & Co", Color: "#1c4ed8", Support: "help@bulut.example", Logo: "/brand/logo-1.png", MailLogo: true, Terms: "https://bulut.example/terms"}),
+		Brand:   brand.Fixed(brand.Brand{Name: "Bulut & Co", Color: "#1c4ed8", Sender: "Bulut & Co", Support: "help@bulut.example", Logo: "/brand/logo-1.png", MailLogo: true, Terms: "https://bulut.example/terms"}),
 		BaseURL: "https://bulut.example",
 	}
 	kinds := mailKinds()
@@ -87,6 +87,9 @@ func parsed(t *testing.T, m mailer.Message) (subject, plain, html string) {
 	}
 	if subject, err = new(mime.WordDecoder).DecodeHeader(read.Header.Get("Subject")); err != nil {
 		t.Fatal(err)
+	}
+	if from, err := mail.ParseAddress(read.Header.Get("From")); err != nil || *from != (mail.Address{Name: "Bulut & Co", Address: "no-reply@bulut.example"}) {
+		t.Fatalf("from %v, %v", from, err)
 	}
 	kind, params, err := mime.ParseMediaType(read.Header.Get("Content-Type"))
 	if err != nil || kind != "multipart/alternative" {

@@ -71,7 +71,7 @@ func TestWhatStaffSetWinsOverTheConfiguration(t *testing.T) {
 			t.Fatal(err)
 		}
 		b := s.Current()
-		if b != v.Brand || len(v.Uploaded) != 0 || b.Name != "Bulut" || b.Color != "#ffcc00" || b.Support != "help@stead.test" || b.Terms != "https://bulut.example/terms" || sent.sent != 1 {
+		if b != v.Brand || len(v.Uploaded) != 0 || b.Name != "Bulut" || b.Sender != "Bulut" || b.Color != "#ffcc00" || b.Support != "help@stead.test" || b.Terms != "https://bulut.example/terms" || sent.sent != 1 {
 			t.Errorf("after the change: %+v, %d signals", b, sent.sent)
 		}
 		if _, err := s.SetImage(t.Context(), Logo, pngOf(t, 40, 20), "new"); err != nil {

@@ -64,5 +64,6 @@ func (s Settings) over(b brand.Brand) brand.Brand {
 			*v.into = v.set
 		}
 	}
+	b.Sender = s.Name
 	return b
 }

@@ -23,6 +23,8 @@ type Brand struct {
 	Logo, Icon, Style string
 	// MailLogo says that mail programs can show the logo.
 	MailLogo bool
+	// Sender is the name of mails' sender; empty for that of the configured address.
+	Sender string
 }
 
 // Source returns the present brand.
@@ -36,8 +38,8 @@ const Own = "#0f7a50"
 
 // Palette is what is made of the accent, so that text has a contrast of 4.5:1 (WCAG 2.2) whatever colour was chosen.
 type Palette struct {
-	// Accent is for buttons with the text OnAccent and for links, Hover for both under the pointer.
-	Accent, OnAccent, Hover string
+	// Accent is for buttons with the text OnAccent and for links, Hover for both under the pointer. Ground is behind notices.
+	Accent, OnAccent, Hover, Ground string
 }
 
 // Light is the palette on light pages: the accent itself, or as much darker as white text on it needs.
@@ -46,7 +48,7 @@ func (b Brand) Light() Palette {
 	for c.luminance() > readableUnderWhite {
 		c = c.mixed(black, 0.05)
 	}
-	return Palette{c.String(), white.String(), c.mixed(black, 0.2).String()}
+	return Palette{c.String(), white.String(), c.mixed(black, 0.2).String(), c.mixed(white, 0.94).String()}
 }
 
 // Dark is the palette on dark pages: as much lighter as links on their surfaces need.
@@ -55,14 +57,14 @@ func (b Brand) Dark() Palette {
 	for c.luminance() < readableOnDark {
 		c = c.mixed(white, 0.05)
 	}
-	return Palette{c.String(), c.mixed(black, 0.88).String(), c.mixed(white, 0.25).String()}
+	return Palette{c.String(), c.mixed(black, 0.88).String(), c.mixed(white, 0.25).String(), c.mixed(black, 0.8).String()}
 }
 
 // StyleSheet sets the colours of the site's pages.
 func (b Brand) StyleSheet() string {
 	l, d := b.Light(), b.Dark()
 	rule := func(p Palette) string {
-		return fmt.Sprintf(":root { --accent: %s; --on-accent: %s; --accent-dark: %s; }", p.Accent, p.OnAccent, p.Hover)
+		return fmt.Sprintf(":root { --accent: %s; --on-accent: %s; --accent-dark: %s; --note-ground: %s; }", p.Accent, p.OnAccent, p.Hover, p.Ground)
 	}
 	return rule(l) + "\n@media (prefers-color-scheme: dark) { " + rule(d) + " }\n"
 }

@@ -15,7 +15,7 @@ func TestAnyColourIsReadable(t *testing.T) {
 		l, d := Brand{Color: c}.Light(), Brand{Color: c}.Dark()
 		for what, pair := range map[string][2]string{
 			"a button": {l.Accent, l.OnAccent}, "a link": {l.Accent, "#f8f9fa"}, "a button under the pointer": {l.Hover, l.OnAccent},
-			"a dark button": {d.Accent, d.OnAccent}, "a dark link": {d.Accent, "#2a2a2a"}, "a dark button under the pointer": {d.Hover, d.OnAccent},
+			"a notice": {l.Ground, "#212529"}, "a dark notice": {d.Ground, "#e9ecef"}, "a dark button": {d.Accent, d.OnAccent}, "a dark link": {d.Accent, "#2a2a2a"}, "a dark button under the pointer": {d.Hover, d.OnAccent},
 		} {
 			if r := contrast(pair[0], pair[1]); r < 4.5 {
 				t.Errorf("%q: %s has a contrast of %.2f: %v", c, what, r, pair)

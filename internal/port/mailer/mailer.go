@@ -30,6 +30,8 @@ type Message struct {
 	HTML string
 	// Unsubscribe is an address that ends a subscription when it gets a POST (RFC 8058); empty for what is no subscription.
 	Unsubscribe string
+	// Sender is the sender's name; empty for that of the sender of all mails.
+	Sender string
 	// ReplyTo is where answers go; empty for the sender of all mails.
 	ReplyTo string
 }
@@ -42,6 +44,8 @@ func (m Message) Check() error {
 		return errors.Join(ErrRejected, errors.New("mailer: the id must be of letters, digits, dots and hyphens"))
 	case m.To == "" || hasControl(m.To):
 		return errors.Join(ErrRejected, errors.New("mailer: the recipient is no address"))
+	case hasControl(m.Sender):
+		return errors.Join(ErrRejected, errors.New("mailer: the sender's name has control characters"))
 	case hasControl(m.Subject):
 		return errors.Join(ErrRejected, errors.New("mailer: the subject has control characters"))
 	case m.Unsubscribe != "" && (hasControl(m.Unsubscribe) || strings.ContainsAny(m.Unsubscribe, " <>,")):

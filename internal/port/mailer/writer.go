@@ -123,6 +123,6 @@ func (w *Writer) form(l Letter, subject, text string) Message {
 	subject = strings.Join(strings.Fields(subject), " ")
 	return Message{
 		ID: l.ID, To: l.To, Subject: subject, Text: strings.Join(parts, "\n\n") + "\n", HTML: w.html(l, subject, text),
-		Unsubscribe: l.Unsubscribe, ReplyTo: l.ReplyTo,
+		Sender: w.Brand().Sender, Unsubscribe: l.Unsubscribe, ReplyTo: l.ReplyTo,
 	}
 }

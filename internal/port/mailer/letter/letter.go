@@ -2,6 +2,7 @@
 package letter
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/mail"
@@ -19,7 +20,9 @@ func Compose(from *mail.Address, m mailer.Message, at time.Time) (*gomail.Msg, e
 		return nil, err
 	}
 	l := gomail.NewMsg(gomail.WithNoDefaultUserAgent())
-	l.FromMailAddress(from)
+	sender := *from
+	sender.Name = cmp.Or(m.Sender, from.Name)
+	l.FromMailAddress(&sender)
 	if err := l.To(m.To); err != nil {
 		return nil, errors.Join(mailer.ErrRejected, fmt.Errorf("recipient: %w", err))
 	}
