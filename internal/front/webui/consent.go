@@ -34,10 +34,10 @@ func (ui *UI) oauthRoutes(mux *http.ServeMux) {
 	page("POST /oauth/authorize", ui.throttled(ui.requireSession(ui.decide)))
 	page("GET /account/applications", ui.requireSession(ui.applications))
 	page("GET /account/applications/new", ui.requireSession(ui.newApplication))
-	page("POST /account/applications", ui.requireSession(ui.createApplication))
+	page("POST /account/applications", ui.requireRecentForm(ui.createApplication))
 	page("GET /account/applications/{application}", ui.requireSession(ui.application))
 	page("POST /account/applications/{application}", ui.requireSession(ui.updateApplication))
-	page("POST /account/applications/{application}/secret", ui.requireSession(ui.rotateSecret))
+	page("POST /account/applications/{application}/secret", ui.requireRecentForm(ui.rotateSecret))
 	page("GET /account/applications/{application}/secret", func(w http.ResponseWriter, r *http.Request) {
 		ui.redirect(w, r, "/account/applications/"+url.PathEscape(r.PathValue("application")))
 	})

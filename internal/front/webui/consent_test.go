@@ -12,6 +12,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/oauth2"
 
@@ -59,6 +60,7 @@ type site struct {
 	t        *testing.T
 	accounts *account.Service
 	oauth    *oauth.Service
+	clk      *clock.Fake
 	off      off
 	busy     bool // too many requests
 	mux      *http.ServeMux
@@ -78,7 +80,7 @@ func newSite(t *testing.T) *site {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &site{t: t, off: off{}, mux: http.NewServeMux()}
+	s := &site{t: t, clk: clk, off: off{}, mux: http.NewServeMux()}
 	s.accounts, err = account.New(account.Config{
 		DB: d, Clock: clk, Box: box, Queue: queue, Signals: hub, Limiter: throttle.New(d, clk), Mailer: nobody{},
 		Modules: s.off, Limits: account.DefaultLimits(), BaseURL: shopURL, Brand: brand.Fixed(brand.Brand{Name: "Shop"}), Letters: &mailer.Writer{Brand: brand.Fixed(brand.Brand{Name: "Shop"}), BaseURL: shopURL}, Language: "en", Currency: "USD", Log: slog.New(slog.DiscardHandler),
@@ -366,6 +368,13 @@ func TestAnOwnerManagesApplicationsOnPages(t *testing.T) {
 	}
 	if w := ann.do(http.MethodPost, path+"/secret", url.Values{}); w.Code != http.StatusOK || !strings.Contains(w.Body.String(), "sts_") || strings.Contains(w.Body.String(), secretShown) {
 		t.Errorf("rotated: %d", w.Code)
+	}
+	// A session that was left open makes no application and no secret.
+	s.clk.Advance(time.Hour)
+	for _, p := range []string{"/account/applications", path + "/secret"} {
+		if w := ann.do(http.MethodPost, p, form); w.Code != http.StatusOK || strings.Contains(w.Body.String(), "sts_") || !strings.Contains(w.Body.String(), `name="password"`) {
+			t.Errorf("%s an hour after signing in: %d %s", p, w.Code, w.Body)
+		}
 	}
 	if w := ann.do(http.MethodPost, path+"/delete", url.Values{}); w.Code != http.StatusSeeOther {
 		t.Errorf("deleted: %d", w.Code)
