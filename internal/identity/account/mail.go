@@ -16,6 +16,8 @@ func mailOf(kind mailKind) mailer.Kind {
 		k.Button = "letters.set_password"
 	case mailWelcome, mailVerifyEmail:
 		k.Button = "letters.confirm_address"
+	case mailExportReady:
+		k.Button = "letters.data"
 	}
 	return k
 }
@@ -25,7 +27,7 @@ func Mails() []mailer.Kind {
 	var all []mailer.Kind
 	for _, kind := range []mailKind{
 		mailWelcome, mailVerifyEmail, mailEmailChanged, mailRecovery, mailSignedIn, mailPasswordChanged, mailTwoFactorOn, mailTwoFactorOff,
-		mailRecoveryCodeUsed, mailPasskeyAdded, mailPasskeyRemoved,
+		mailRecoveryCodeUsed, mailPasskeyAdded, mailPasskeyRemoved, mailExportReady, mailClosed,
 	} {
 		all = append(all, mailOf(kind))
 	}
@@ -70,6 +72,8 @@ func (s *Service) link(kind mailKind, token string) string {
 		return s.BaseURL + "/email/" + token
 	case mailExportReady:
 		return s.BaseURL + "/panel/account/data"
+	case mailClosed:
+		return "" // there is no page for the person any more
 	default:
 		return s.BaseURL + "/panel/account/security"
 	}

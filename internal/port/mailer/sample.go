@@ -28,7 +28,7 @@ func (k Kind) Placeholders() []string {
 func (w *Writer) Sample(k Kind, lang string) Letter {
 	b := w.Brand()
 	l := Letter{Kind: k, ID: "sample", Lang: lang, Page: w.BaseURL + "/panel/", Words: map[string]any{}}
-	if k.ID == "channel.code" {
+	if k.ID == "channel.code" || k.ID == "account.closed" {
 		l.Page = "" // of those without one
 	}
 	for _, name := range k.Placeholders() {
