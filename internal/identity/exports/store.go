@@ -25,9 +25,14 @@ func ofAccount(ctx context.Context, q db.Querier, accountID int64) (Archive, err
 	return a, err
 }
 
+// insert adds a pending archive; fault.JobRunning when another request has done so meanwhile.
 func insert(ctx context.Context, tx *db.Tx, accountID int64) (Archive, error) {
-	return rows.Scan(tx.QueryRow(ctx, `INSERT INTO exports (account_id, status, attempt, done, steps, size, requested_at, expires_at)
-		VALUES ($1, $2, 0, 0, 0, 0, $3, $4) RETURNING `+rows.Columns(), accountID, Pending, tx.Now, tx.Now.Add(keep)))
+	a, err := rows.Scan(tx.QueryRow(ctx, `INSERT INTO exports (account_id, status, attempt, done, steps, size, requested_at, expires_at)
+		VALUES ($1, $2, 0, 0, 0, 0, $3, $4) ON CONFLICT (account_id) DO NOTHING RETURNING `+rows.Columns(), accountID, Pending, tx.Now, tx.Now.Add(keep)))
+	if errors.Is(err, db.ErrNoRows) {
+		return a, fault.JobRunning.New()
+	}
+	return a, err
 }
 
 // begin starts an attempt; false when the archive is not pending any more.
