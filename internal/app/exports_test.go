@@ -74,7 +74,8 @@ func (w *world) export(session string) (e struct {
 	Progress  int        `json:"progress"`
 	SizeBytes *int       `json:"size_bytes"`
 	ExpiresAt *time.Time `json:"expires_at"`
-}) {
+},
+) {
 	w.t.Helper()
 	w.get(w.t, session, "/api/v1/me/export").decode(w.t, &e)
 	return e

@@ -175,7 +175,8 @@ func TestAnOperatorWorksBesideARunningServer(t *testing.T) {
 			{"admin", "orders", "list"},
 			{"admin", "wallet", "topups"},
 			{"admin", "wallet", "show", "anna@example.com"},
-			{"migrate", "--status"}, {"migrate", "--plan"},
+			{"migrate", "--status"},
+			{"migrate", "--plan"},
 		} {
 			in.must(t, &struct{}{}, args...)
 			if stdout, stderr, code := in.run(t, args...); code != 0 || stdout == "" {

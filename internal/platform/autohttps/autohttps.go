@@ -116,7 +116,7 @@ func Redirect(base string) http.Handler {
 			return
 		}
 		page := url.URL{Scheme: to.Scheme, Host: to.Host, Path: r.URL.Path, RawPath: r.URL.RawPath, RawQuery: r.URL.RawQuery}
-		http.Redirect(w, r, page.String(), http.StatusPermanentRedirect) //nolint:gosec // to our own host
+		http.Redirect(w, r, page.String(), http.StatusPermanentRedirect)
 	})
 }
 
