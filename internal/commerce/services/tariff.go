@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"stead.dev/stead/internal/commerce/sale"
+	"stead.dev/stead/internal/commerce/services/provisioning"
+	"stead.dev/stead/internal/hosting/site"
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/fault"
 	"stead.dev/stead/internal/platform/money"
@@ -159,6 +161,9 @@ func (s *Service) quoteChange(ctx context.Context, q db.Querier, r record, w tar
 	if i < 0 || !offers[i].Available {
 		return tariffQuote{}, ErrTariffNotAllowed.Wrapf("services: plan %d is not open to service %d", w.planID, r.id)
 	}
+	if err := s.provided(ctx, q, r, offers[i]); err != nil {
+		return tariffQuote{}, err
+	}
 	used, err := s.Usages.Known(ctx, q, r.id)
 	if err != nil {
 		return tariffQuote{}, err
@@ -174,6 +179,15 @@ func (s *Service) quoteChange(ctx context.Context, q db.Querier, r record, w tar
 		return t, ErrDowngradeExceeds.With(fault.Fields{"exceeded": t.exceeded})
 	}
 	return t, expected(ctx, w.seen, t.toPay)
+}
+
+// provided refuses a plan that promises what no panel has.
+func (s *Service) provided(ctx context.Context, q db.Querier, r record, offer sale.Offer) error {
+	limits, err := site.ParseLimits(r.id, offer.Limits)
+	if err != nil {
+		return err
+	}
+	return s.Provisioner.Check(ctx, q, provisioning.Placement{ServiceID: r.id, PlanID: offer.PlanID, Limits: limits, Sandbox: r.sandbox})
 }
 
 // changeTariff moves one of the account's services to another plan: now, for what

@@ -114,7 +114,7 @@ func (s *Service) tariffOperations() []api.Route {
 				"is charged until then.",
 			Errors: []*fault.Def{
 				fault.NotFound, fault.InsufficientFunds, fault.Conflict, fault.ServiceSuspended, fault.ServiceNotActive,
-				ErrTariffNotAllowed, ErrDowngradeExceeds, ErrPriceChanged,
+				ErrTariffNotAllowed, ErrDowngradeExceeds, ErrPriceChanged, fault.OutOfStock,
 			},
 			Commit: s.tariffOperation,
 		},

@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"stead.dev/stead/internal/commerce/sale"
+	"stead.dev/stead/internal/commerce/services/provisioning"
 	"stead.dev/stead/internal/platform/clock"
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/fault"
@@ -321,6 +322,36 @@ func TestATariffIsChangedForTheTimeThatIsLeft(t *testing.T) {
 			t.Fatalf("%d %s", status, list)
 		}
 		w.golden("tariffs", list)
+	})
+}
+
+// lacking is a company without the mail that its plan 4 promises.
+type lacking struct{ provisioning.OnePanel }
+
+func (lacking) Check(_ context.Context, _ db.Querier, p provisioning.Placement) error {
+	if p.PlanID == 4 {
+		return fault.OutOfStock.With(fault.Fields{"missing": []string{"mail"}})
+	}
+	return nil
+}
+
+func TestAPlanThatNoServerCanProvideIsNoWayOut(t *testing.T) {
+	t.Parallel()
+	engines(t, func(t *testing.T, w *world) {
+		w.prov.Placer = lacking{"node"}
+		id := w.active(ask("a.test"))
+		for _, when := range []string{"now", "renewal"} {
+			got := w.refuses(id, "tariff", `{"plan_id":4,"when":"`+when+`"}`, 422, "out_of_stock")
+			if fmt.Sprint(got["missing"]) != "[mail]" {
+				t.Errorf("%s: %v", when, got)
+			}
+		}
+		if len(w.till.sales) != 0 {
+			t.Errorf("it sold %+v", w.till.sales)
+		}
+		if status, answer := w.post("own", id, "tariff", `{"plan_id":5,"dry_run":true}`); status != 200 {
+			t.Errorf("another plan: %d %v", status, answer)
+		}
 	})
 }
 
