@@ -13,7 +13,10 @@ import (
 
 // Module is what the section adds to the program.
 func (s *Service) Module() module.Module {
-	return module.Module{Name: "moves", Workers: s.Register, Schedule: s.Schedule, Needs: []any{s.Config, s.Needs}}
+	return module.Module{
+		Name: "moves", Workers: s.Register, Schedule: s.Schedule, Needs: []any{s.Config, s.Needs},
+		NoExport: "on which machine something is concerns the company; what became of a service is told to its owner",
+	}
 }
 
 // sweepEvery is how often the periodic job looks for moves that have no job.
