@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"slices"
 
 	"stead.dev/stead/internal/commerce/services"
 	"stead.dev/stead/internal/hosting/backups"
@@ -10,7 +9,6 @@ import (
 	"stead.dev/stead/internal/hosting/nodes"
 	"stead.dev/stead/internal/platform/clock"
 	"stead.dev/stead/internal/platform/db"
-	"stead.dev/stead/internal/port/panel"
 )
 
 // movedPlaces adapts the nodes to the moves: room for a service is what its plan asks for.
@@ -29,12 +27,6 @@ func (p movedPlaces) Take(ctx context.Context, tx *db.Tx, serviceID int64, node 
 	if err != nil {
 		return "", err
 	}
-	// A service that there is already is not lost for want of what it cannot have had.
-	missing, err := p.nodes.NobodyHas(ctx, tx, need.Capabilities)
-	if err != nil {
-		return "", err
-	}
-	need.Capabilities = slices.DeleteFunc(need.Capabilities, func(c panel.Capability) bool { return slices.Contains(missing, c) })
 	if node != "" {
 		return p.nodes.PlaceOn(ctx, tx, need, node, except)
 	}

@@ -148,6 +148,19 @@ func needOf(plan catalog.Sold) nodes.Need {
 type places struct {
 	asking
 	nodes *nodes.Service
+	// anyhow asks of nodes no more than any of them has: of a service that there is already, and in a demonstration.
+	anyhow bool
+}
+
+// need is what a service asks of a node.
+func (p places) need(ctx context.Context, q db.Querier, s provisioning.Placement) (nodes.Need, error) {
+	need, err := p.asking.need(ctx, q, s)
+	if err != nil || !p.anyhow {
+		return need, err
+	}
+	missing, err := p.nodes.NobodyHas(ctx, q, need.Capabilities)
+	need.Capabilities = slices.DeleteFunc(need.Capabilities, func(c panel.Capability) bool { return slices.Contains(missing, c) })
+	return need, err
 }
 
 // Check implements provisioning.Placer.
@@ -207,7 +220,7 @@ func (p onePlace) Place(ctx context.Context, tx *db.Tx, s provisioning.Placement
 func placer(cfg config.Config, n *nodes.Service, c *catalog.Service) provisioning.Placer {
 	switch {
 	case cfg.Panel == config.PanelNodes:
-		return places{asking{c}, n}
+		return places{asking: asking{c}, nodes: n, anyhow: cfg.Demo}
 	case cfg.Demo:
 		return provisioning.OnePanel(cfg.Panel)
 	default:

@@ -399,7 +399,7 @@ func (c *core) introduce() {
 	c.addons.Connect(addons.Needs{Catalog: extras{c.catalog}, Services: c.services, Orders: c.orders, Rates: c.reseller})
 	c.nodes.Connect(nodes.Needs{Checks: c.monitors, Moves: c.moves})
 	c.moves.Connect(moves.Needs{
-		Services: c.services, Places: movedPlaces{places{asking{c.catalog}, c.nodes}, c.services}, Nodes: movedNodes{c.nodes, c.clock}, Backups: movedBackups{c.backups},
+		Services: c.services, Places: movedPlaces{places{asking: asking{c.catalog}, nodes: c.nodes, anyhow: true}, c.services}, Nodes: movedNodes{c.nodes, c.clock}, Backups: movedBackups{c.backups},
 		Spec: provisioning.SpecOf, First: []moves.Follower{c.hosting, c.databases, c.mail}, All: c.hosting.ApplyAll,
 	})
 	c.monitors.Connect(monitors.Needs{Services: watchedServices{c.services}, Owners: owners{c.accounts}, Devices: c.devices})

@@ -135,6 +135,7 @@ func TestKilledWhileProvisioningOnARemoteNode(t *testing.T) {
 	a.start(t)
 	defer func() {
 		if t.Failed() {
+			_, _ = a.cmd.Process.Kill(), a.cmd.Wait() // it writes its log no more
 			t.Logf("log of the agent:\n%s", tail(a.log.String(), 4000))
 		}
 	}()

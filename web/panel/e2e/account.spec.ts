@@ -101,7 +101,7 @@ test("a passkey is made, by a device with a fingerprint reader, and removed", as
   await page.getByRole("button", { name: "Add a passkey" }).click();
   await page.getByRole("dialog").getByLabel("Name").fill("My phone");
   await page.getByRole("dialog").getByRole("button", { name: "Add a passkey" }).click();
-  await expect(page.getByText("My phone")).toBeVisible();
+  await expect(page.getByText("My phone", { exact: true })).toBeVisible();
   await page.getByRole("button", { name: "Remove the passkey My phone" }).click();
   await page.getByRole("dialog").getByRole("button", { name: "Remove the passkey My phone" }).click();
   await expect(page.getByText("The passkey is removed.")).toBeVisible();

@@ -75,6 +75,7 @@ function Editor({ data, saved }: { data: Company; saved: () => void }) {
           label={t("brand.color")}
           description={t("brand.color.hint")}
           format="hex"
+          withEyeDropper={false}
           {...field("color")}
           placeholder={configured.color ? t("brand.empty", { value: configured.color }) : t("brand.own")}
           onChange={(color) => setValues((before) => ({ ...before, color }))}
