@@ -37694,7 +37694,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Unprocessable Entity: `downgrade_exceeds_usage`, `idempotency_key_invalid`, `idempotency_key_reused`, `insufficient_funds`, `price_changed`, `service_not_active`, `service_suspended`, `tariff_change_not_allowed`, `validation_failed` */
+            /** @description Unprocessable Entity: `downgrade_exceeds_usage`, `idempotency_key_invalid`, `idempotency_key_reused`, `insufficient_funds`, `out_of_stock`, `price_changed`, `service_not_active`, `service_suspended`, `tariff_change_not_allowed`, `validation_failed` */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -51200,7 +51200,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Unprocessable Entity: `downgrade_exceeds_usage`, `idempotency_key_invalid`, `idempotency_key_reused`, `insufficient_funds`, `price_changed`, `service_not_active`, `service_suspended`, `tariff_change_not_allowed`, `validation_failed` */
+            /** @description Unprocessable Entity: `downgrade_exceeds_usage`, `idempotency_key_invalid`, `idempotency_key_reused`, `insufficient_funds`, `out_of_stock`, `price_changed`, `service_not_active`, `service_suspended`, `tariff_change_not_allowed`, `validation_failed` */
             422: {
                 headers: {
                     [name: string]: unknown;

@@ -1,1 +1,0 @@
-import{Gi as e}from"./routes-Dob-ffia.js";import{t}from"./notice-D-1QKTvx.js";function n(){let n=e();return async e=>{await n.invalidateQueries({queryKey:[`staff`]}),t(e)}}export{n as t};

@@ -1,1 +1,0 @@
-import{t as e}from"./Status-Cfh_iI--.js";import{t}from"./texts-D1w3LiEM.js";import{Ki as n}from"./routes-Dob-ffia.js";var r=n(),i={open:`busy`,waiting:`warn`,answered:`good`,closed:`neutral`};function a({status:n}){return(0,r.jsx)(e,{tone:i[n],label:t(`status.${n}`)})}export{a as t};

@@ -1,0 +1,1 @@
+import{wi as e}from"./routes-CyHj2eKa.js";var t=e(`staffsales`);export{t};

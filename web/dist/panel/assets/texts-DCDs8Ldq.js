@@ -1,1 +1,0 @@
-import{wi as e}from"./routes-Dob-ffia.js";var t=e(`staffsales`);export{t};
