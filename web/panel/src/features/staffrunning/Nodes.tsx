@@ -19,7 +19,13 @@ import { When } from "~/ui/When";
 import { addNode, drain, nodes, recover, rejoin, resume, type Node } from "./api";
 import { t } from "./texts";
 
-const tones: Record<string, Tone> = { invited: "neutral", active: "good", draining: "warn", offline: "bad", retired: "neutral" };
+const tones: Record<string, Tone> = {
+  invited: "neutral",
+  active: "good",
+  draining: "warn",
+  offline: "bad",
+  retired: "neutral",
+};
 
 /** The hosting machines: their room and health, who may get more services, and the invitation of new ones. */
 export function Nodes() {
