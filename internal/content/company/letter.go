@@ -79,7 +79,7 @@ type letterKey struct{ kind, language string }
 
 // Letter is what staff have written instead of the shipped text of a kind of mails.
 func (s *Service) Letter(kind, language string) (mailer.Text, bool) {
-	t, ok := s.present.Load().letters[letterKey{kind, language}]
+	t, ok := s.present.Get().letters[letterKey{kind, language}]
 	return t, ok
 }
 

@@ -18,7 +18,7 @@ const (
 // kept for long: pages and mails that were made before a change still find it.
 func (s *Service) Handler() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		p := s.present.Load()
+		p := s.present.Get()
 		kind, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, Path), "-")
 		if r.URL.Path == IconPath {
 			kind = Icon

@@ -3,12 +3,10 @@ package company
 import (
 	"context"
 	"log/slog"
-	"sync"
-	"sync/atomic"
-	"time"
 
 	"stead.dev/stead/internal/platform/brand"
 	"stead.dev/stead/internal/platform/db"
+	"stead.dev/stead/internal/platform/signal"
 	"stead.dev/stead/internal/port/mailer"
 )
 
@@ -53,8 +51,7 @@ type Addresses interface {
 type Service struct {
 	Config
 	Needs
-	present atomic.Pointer[present]
-	reading sync.Mutex // keeps an older reading from replacing a newer one
+	present *signal.Copy[*present]
 }
 
 // present is what the database has, ready to be shown.
@@ -70,7 +67,7 @@ type present struct {
 // New makes the section. It shows the configuration's brand until Load has read the settings.
 func New(c Config) *Service {
 	s := &Service{Config: c}
-	s.present.Store(newPresent(c.Configured, Settings{}, nil))
+	s.present = signal.NewCopy(newPresent(c.Configured, Settings{}, nil), s.read)
 	return s
 }
 
@@ -79,35 +76,21 @@ func (s *Service) Connect(n Needs) { s.Needs = n }
 
 // Load reads the settings and follows their changes.
 func (s *Service) Load(ctx context.Context) error {
-	if err := s.read(ctx); err != nil {
-		return err
-	}
-	s.Signals.Subscribe(topic, func(string) {
-		if err := s.read(context.WithoutCancel(ctx)); err != nil {
-			s.Log.Error("company: cannot read the settings", "error", err)
-		}
-	})
-	return nil
+	return s.present.Follow(ctx, s.Signals, topic, s.Log)
 }
 
-func (s *Service) read(ctx context.Context) error {
-	s.reading.Lock()
-	defer s.reading.Unlock()
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
-	defer cancel()
+func (s *Service) read(ctx context.Context) (*present, error) {
 	set, err := readSettings(ctx, s.DB)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	images, err := readImages(ctx, s.DB)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	p := newPresent(s.Configured, set, images)
-	if p.letters, err = readLetters(ctx, s.DB); err == nil {
-		s.present.Store(p)
-	}
-	return err
+	p.letters, err = readLetters(ctx, s.DB)
+	return p, err
 }
 
 func newPresent(configured brand.Brand, set Settings, images []namedImage) *present {
@@ -131,7 +114,7 @@ func newPresent(configured brand.Brand, set Settings, images []namedImage) *pres
 }
 
 // Current is the present brand.
-func (s *Service) Current() brand.Brand { return s.present.Load().brand }
+func (s *Service) Current() brand.Brand { return s.present.Get().brand }
 
 // Shown is what staff have set, and what is shown because of it.
 type Shown struct {
@@ -143,7 +126,7 @@ type Shown struct {
 
 // Get reads the settings.
 func (s *Service) Get() Shown {
-	p := s.present.Load()
+	p := s.present.Get()
 	return Shown{p.settings, p.uploaded, p.brand}
 }
 
@@ -187,7 +170,7 @@ func (s *Service) record(
 		return s.Signals.Send(ctx, tx, topic, "")
 	})
 	if err == nil {
-		err = s.read(ctx) // this process shows it at once
+		err = s.present.Read(ctx) // this process shows it at once
 	}
 	return err
 }

@@ -51,7 +51,7 @@ func (s *Service) list(ctx context.Context) []currencyWire {
 		return currencyWire{Code: c, Name: i18n.T(i18n.Lang(ctx), "currencies."+string(c), nil), Decimals: c.Decimals(), Rate: 1, Shown: true}
 	}
 	now, all := s.Clock.Now(), []currencyWire{wire(money.USD)}
-	for _, r := range *s.table.Load() {
+	for _, r := range s.table.Get() {
 		w, on := wire(r.Currency), r.On.Format(time.DateOnly)
 		w.Rate, w.RatedOn, w.Source, w.Shown = float64(r.PerUSD)/money.MicrosPerUnit, &on, &r.Source, r.isFresh(now)
 		all = append(all, w)

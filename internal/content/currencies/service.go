@@ -3,14 +3,13 @@ package currencies
 import (
 	"context"
 	"log/slog"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"stead.dev/stead/internal/platform/clock"
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/fault"
 	"stead.dev/stead/internal/platform/money"
+	"stead.dev/stead/internal/platform/signal"
 	"stead.dev/stead/internal/port/rates"
 )
 
@@ -41,40 +40,19 @@ type Config struct {
 // Service is the section's use cases.
 type Service struct {
 	Config
-	table   atomic.Pointer[[]Rate] // as the database has it
-	reading sync.Mutex             // keeps an older reading from replacing a newer one
+	table *signal.Copy[[]Rate]
 }
 
 // New makes the section. It shows dollars until Load has read the rates.
 func New(c Config) *Service {
 	s := &Service{Config: c}
-	s.table.Store(&[]Rate{})
+	s.table = signal.NewCopy(nil, func(ctx context.Context) ([]Rate, error) { return allRates(ctx, s.DB) })
 	return s
 }
 
 // Load reads the rates and follows their changes.
 func (s *Service) Load(ctx context.Context) error {
-	if err := s.read(ctx); err != nil {
-		return err
-	}
-	s.Signals.Subscribe(topic, func(string) {
-		if err := s.read(context.WithoutCancel(ctx)); err != nil {
-			s.Log.Error("currencies: cannot read the rates", "error", err)
-		}
-	})
-	return nil
-}
-
-func (s *Service) read(ctx context.Context) error {
-	s.reading.Lock()
-	defer s.reading.Unlock()
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
-	defer cancel()
-	all, err := allRates(ctx, s.DB)
-	if err == nil {
-		s.table.Store(&all)
-	}
-	return err
+	return s.table.Follow(ctx, s.Signals, topic, s.Log)
 }
 
 // Rate is a stored rate.
@@ -91,7 +69,7 @@ func (r Rate) isFresh(now time.Time) bool { return now.Sub(r.On) < Fresh }
 // Current is the table by which prices are shown now.
 func (s *Service) Current() *money.Rates {
 	now, table := s.Clock.Now(), map[money.Currency]money.Rate{}
-	for _, r := range *s.table.Load() {
+	for _, r := range s.table.Get() {
 		if r.isFresh(now) {
 			table[r.Currency] = r.PerUSD
 		}

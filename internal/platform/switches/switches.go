@@ -6,9 +6,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"sync"
-	"sync/atomic"
-	"time"
 
 	"stead.dev/stead/internal/platform/api"
 	"stead.dev/stead/internal/platform/db"
@@ -22,50 +19,37 @@ const topic = "sections"
 type Switches struct {
 	db  *db.DB
 	hub *signal.Hub
-	log *slog.Logger
-	off atomic.Pointer[map[api.Section]bool]
-
-	// reading keeps an older reading of the database from replacing a newer one.
-	reading sync.Mutex
+	off *signal.Copy[map[api.Section]bool]
 }
 
 // Load reads the switches and follows their changes.
 func Load(ctx context.Context, d *db.DB, hub *signal.Hub, log *slog.Logger) (*Switches, error) {
-	s := &Switches{db: d, hub: hub, log: log}
-	if err := s.read(ctx); err != nil {
+	s := &Switches{db: d, hub: hub}
+	s.off = signal.NewCopy(nil, s.read)
+	if err := s.off.Follow(ctx, hub, topic, log); err != nil {
 		return nil, err
 	}
-	hub.Subscribe(topic, func(string) {
-		if err := s.read(context.WithoutCancel(ctx)); err != nil {
-			log.Error("sections: cannot read the switches", "error", err)
-		}
-	})
 	return s, nil
 }
 
-func (s *Switches) read(ctx context.Context) error {
-	s.reading.Lock()
-	defer s.reading.Unlock()
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
-	defer cancel()
+func (s *Switches) read(ctx context.Context) (map[api.Section]bool, error) {
 	names, err := db.Collect(ctx, s.db, func(r db.Row) (name string, err error) {
 		err = r.Scan(&name)
 		return name, err
 	}, `SELECT section FROM section_switches WHERE NOT enabled`)
 	if err != nil {
-		return fmt.Errorf("read sections: %w", err)
+		return nil, fmt.Errorf("read sections: %w", err)
 	}
 	off := map[api.Section]bool{}
 	for _, n := range names {
 		off[api.Section(n)] = true
 	}
-	s.off.Store(&off)
-	return nil
+	return off, nil
 }
 
 // Enabled tells whether the section is switched on. Sections are on unless
 // switched off.
-func (s *Switches) Enabled(section api.Section) bool { return !(*s.off.Load())[section] }
+func (s *Switches) Enabled(section api.Section) bool { return !s.off.Get()[section] }
 
 // Set switches a section on or off.
 func (s *Switches) Set(ctx context.Context, tx *db.Tx, section api.Section, on bool) error {
