@@ -63,17 +63,10 @@ func (c *movesList) Run(e *environment) error {
 		return e.show(list, func(w io.Writer) {
 			row(w, "ID", "SERVICE", "FROM", "TO", "STATE", "STEP", "BEGUN", "ERROR")
 			for _, m := range list.Data {
-				row(w, m.ID, m.ServiceID, dash(m.From), dash(m.To), m.State, m.Step, seen(&m.CreatedAt), moveError(m))
+				row(w, m.ID, m.ServiceID, dash(m.From), dash(m.To), m.State, m.Step, seen(&m.CreatedAt), text(m.ErrorKey))
 			}
 		})
 	})
-}
-
-func moveError(m admin.Move) string {
-	if m.ErrorKey == nil {
-		return "-"
-	}
-	return *m.ErrorKey
 }
 
 type moveID struct {
@@ -108,7 +101,7 @@ func (e *environment) showMove(m admin.Move, err error) error {
 		row(w, "to", dash(m.To))
 		row(w, "state", m.State)
 		row(w, "next step", m.Step)
-		row(w, "error", moveError(m))
+		row(w, "error", text(m.ErrorKey))
 		if m.Cause != "" {
 			row(w, "", m.Cause)
 		}

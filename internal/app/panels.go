@@ -114,16 +114,77 @@ func (p *farPanels) forget(id int64) {
 	}
 }
 
-// asking tells what services ask of panels.
-type asking struct{ catalog *catalog.Service }
+// asking tells what services ask of panels, and what of it no panel has.
+type asking struct {
+	nodes   *nodes.Service
+	catalog *catalog.Service
+	panel   string // on which services are provisioned: config.PanelNodes, or the only one
+	// anyhow asks of panels no more than they have: of services that there are already, and in a demonstration, which shows its whole
+	// shop on whatever machine there is.
+	anyhow bool
+}
+
+func newAsking(cfg config.Config, n *nodes.Service, c *catalog.Service) asking {
+	return asking{nodes: n, catalog: c, panel: cfg.Panel, anyhow: cfg.Demo}
+}
+
+// lacking lists those of the wanted capabilities that no panel has.
+func (a asking) lacking(ctx context.Context, q db.Querier, wanted []panel.Capability) ([]panel.Capability, error) {
+	if a.panel == config.PanelNodes {
+		return a.nodes.NobodyHas(ctx, q, wanted)
+	}
+	return a.nodes.Lacking(ctx, q, a.panel, wanted)
+}
 
 // need is what a service asks of a panel.
 func (a asking) need(ctx context.Context, q db.Querier, s provisioning.Placement) (nodes.Need, error) {
 	plan, err := a.catalog.Asks(ctx, q, s.PlanID)
+	if err != nil {
+		return nodes.Need{}, err
+	}
 	plan.Limits = s.Limits
 	need := needOf(plan)
 	need.ServiceID = s.ServiceID
+	if !a.anyhow {
+		return need, nil
+	}
+	missing, err := a.lacking(ctx, q, need.Capabilities)
+	need.Capabilities = slices.DeleteFunc(need.Capabilities, func(c panel.Capability) bool { return slices.Contains(missing, c) })
 	return need, err
+}
+
+// Check implements provisioning.Placer.
+func (a asking) Check(ctx context.Context, q db.Querier, s provisioning.Placement) error {
+	if a.anyhow {
+		return nil
+	}
+	need, err := a.need(ctx, q, s)
+	if err != nil {
+		return err
+	}
+	missing, err := a.lacking(ctx, q, need.Capabilities)
+	return errors.Join(err, nodes.Lacks(missing))
+}
+
+// unfulfillable lists the plans on sale that promise what no panel has; none in a demonstration.
+func (a asking) unfulfillable(ctx context.Context, q db.Querier) (found []catalog.Unfulfillable, err error) {
+	if a.anyhow {
+		return nil, nil
+	}
+	plans, err := a.catalog.OnSale(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	for _, plan := range plans {
+		missing, err := a.lacking(ctx, q, needOf(plan).Capabilities)
+		if err != nil {
+			return nil, err
+		}
+		if len(missing) > 0 {
+			found = append(found, catalog.Unfulfillable{Plan: plan.Slug, Missing: nodes.Names(missing)})
+		}
+	}
+	return found, nil
 }
 
 // needOf is what a service of a plan asks of a panel.
@@ -145,33 +206,7 @@ func needOf(plan catalog.Sold) nodes.Need {
 }
 
 // places adapts the nodes to the provisioning of services.
-type places struct {
-	asking
-	nodes *nodes.Service
-	// anyhow asks of nodes no more than any of them has: of a service that there is already, and in a demonstration.
-	anyhow bool
-}
-
-// need is what a service asks of a node.
-func (p places) need(ctx context.Context, q db.Querier, s provisioning.Placement) (nodes.Need, error) {
-	need, err := p.asking.need(ctx, q, s)
-	if err != nil || !p.anyhow {
-		return need, err
-	}
-	missing, err := p.nodes.NobodyHas(ctx, q, need.Capabilities)
-	need.Capabilities = slices.DeleteFunc(need.Capabilities, func(c panel.Capability) bool { return slices.Contains(missing, c) })
-	return need, err
-}
-
-// Check implements provisioning.Placer.
-func (p places) Check(ctx context.Context, q db.Querier, s provisioning.Placement) error {
-	need, err := p.need(ctx, q, s)
-	if err != nil {
-		return err
-	}
-	missing, err := p.nodes.NobodyHas(ctx, q, need.Capabilities)
-	return errors.Join(err, nodes.Lacks(missing))
-}
+type places struct{ asking }
 
 // Place implements provisioning.Placer.
 func (p places) Place(ctx context.Context, tx *db.Tx, s provisioning.Placement) (string, error) {
@@ -194,18 +229,12 @@ func (p places) PlaceElsewhere(ctx context.Context, tx *db.Tx, s provisioning.Pl
 // onePlace adapts the only panel of an installation to the provisioning of services.
 type onePlace struct {
 	provisioning.OnePanel
-	asking
-	nodes *nodes.Service
+	asking asking
 }
 
 // Check implements provisioning.Placer.
 func (p onePlace) Check(ctx context.Context, q db.Querier, s provisioning.Placement) error {
-	need, err := p.need(ctx, q, s)
-	if err != nil {
-		return err
-	}
-	missing, err := p.nodes.Lacking(ctx, q, string(p.OnePanel), need.Capabilities)
-	return errors.Join(err, nodes.Lacks(missing))
+	return p.asking.Check(ctx, q, s)
 }
 
 // Place implements provisioning.Placer.
@@ -216,42 +245,12 @@ func (p onePlace) Place(ctx context.Context, tx *db.Tx, s provisioning.Placement
 	return p.OnePanel.Place(ctx, tx, s)
 }
 
-// placer chooses the panels of services. A demonstration shows its whole shop on whatever machine there is.
-func placer(cfg config.Config, n *nodes.Service, c *catalog.Service) provisioning.Placer {
-	switch {
-	case cfg.Panel == config.PanelNodes:
-		return places{asking: asking{c}, nodes: n, anyhow: cfg.Demo}
-	case cfg.Demo:
-		return provisioning.OnePanel(cfg.Panel)
-	default:
-		return onePlace{provisioning.OnePanel(cfg.Panel), asking{c}, n}
+// placer chooses the panels of services.
+func placer(a asking) provisioning.Placer {
+	if a.panel == config.PanelNodes {
+		return places{a}
 	}
-}
-
-// unfulfillable lists the plans on sale that promise what no panel has; none in a demonstration.
-func unfulfillable(ctx context.Context, q db.Querier, cfg config.Config, n *nodes.Service, c *catalog.Service) ([]catalog.Unfulfillable, error) {
-	if cfg.Demo {
-		return nil, nil
-	}
-	plans, err := c.OnSale(ctx, q)
-	if err != nil {
-		return nil, err
-	}
-	var found []catalog.Unfulfillable
-	for _, plan := range plans {
-		wanted := needOf(plan).Capabilities
-		missing, err := n.Lacking(ctx, q, cfg.Panel, wanted)
-		if cfg.Panel == config.PanelNodes {
-			missing, err = n.NobodyHas(ctx, q, wanted)
-		}
-		if err != nil {
-			return nil, err
-		}
-		if len(missing) > 0 {
-			found = append(found, catalog.Unfulfillable{Plan: plan.Slug, Missing: nodes.Names(missing)})
-		}
-	}
-	return found, nil
+	return onePlace{provisioning.OnePanel(a.panel), a}
 }
 
 // sold are the capabilities that a plan promises by a limit that is not zero.

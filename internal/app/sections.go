@@ -64,7 +64,6 @@ import (
 	"stead.dev/stead/internal/platform/brand"
 	"stead.dev/stead/internal/platform/clock"
 	"stead.dev/stead/internal/platform/config"
-	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/dnsquery"
 	"stead.dev/stead/internal/platform/intx"
 	"stead.dev/stead/internal/platform/module"
@@ -286,9 +285,7 @@ func (c *core) build(ctx context.Context, as role) (err error) {
 		DB: c.db, Accounts: c.accounts, Applications: c.oauth, Catalog: c.catalog, Wallet: c.wallet, Services: c.services,
 		Switches: c.switches, Nodes: c.nodes, Moves: c.moves, Clock: c.clock, NodesURL: c.cfg.NodesURL, Domains: c.domains, Resellers: resellers{c.reseller}, Clocks: c.clocks, Addons: c.addons, Coupons: c.coupons, Articles: c.articles, Refunds: refunds{c.orders},
 		Currencies: c.currencies, Status: c.status, Reviews: c.reviews, SLA: c.sla, Audit: c.audit, Provisioning: c.provisioning, Jobs: c.queue, BaseURL: c.cfg.BaseURL,
-		Unfulfillable: func(ctx context.Context, q db.Querier) ([]catalog.Unfulfillable, error) {
-			return unfulfillable(ctx, q, c.cfg, c.nodes, c.catalog)
-		},
+		Unfulfillable: newAsking(c.cfg, c.nodes, c.catalog).unfulfillable,
 	})
 	c.tickets = tickets.New(tickets.Config{
 		DB: c.db, Clock: c.clock, Queue: c.queue, Mailer: c.mailer, People: people{c.accounts}, Services: serviceOwners{c.services}, Audit: c.admin,
@@ -391,7 +388,7 @@ func (c *core) introduce() {
 		Rates: c.reseller, Taxes: c.invoices, Names: c.hosting, Usages: c.hosting, Keeper: c.backups, Provisioner: c.provisioning,
 		Worlds: c.accounts, Clocks: c.clocks, Monitors: c.monitors,
 	})
-	c.provisioning.Connect(provisioning.Needs{Services: c.services, Keeper: c.backups, Placer: placer(c.cfg, c.nodes, c.catalog)})
+	c.provisioning.Connect(provisioning.Needs{Services: c.services, Keeper: c.backups, Placer: placer(newAsking(c.cfg, c.nodes, c.catalog))})
 	c.orders.Connect(orders.Needs{
 		Catalog: c.catalog, Payer: c.wallet, Services: c.services, Rates: c.reseller, Taxes: c.invoices, Books: c.invoices, Coupons: c.coupons,
 		Clocks: c.clocks,
@@ -399,7 +396,7 @@ func (c *core) introduce() {
 	c.addons.Connect(addons.Needs{Catalog: extras{c.catalog}, Services: c.services, Orders: c.orders, Rates: c.reseller})
 	c.nodes.Connect(nodes.Needs{Checks: c.monitors, Moves: c.moves})
 	c.moves.Connect(moves.Needs{
-		Services: c.services, Places: movedPlaces{places{asking: asking{c.catalog}, nodes: c.nodes, anyhow: true}, c.services}, Nodes: movedNodes{c.nodes, c.clock}, Backups: movedBackups{c.backups},
+		Services: c.services, Places: movedPlaces{places{asking{c.nodes, c.catalog, config.PanelNodes, true}}, c.services}, Nodes: movedNodes{c.nodes, c.clock}, Backups: movedBackups{c.backups},
 		Spec: provisioning.SpecOf, First: []moves.Follower{c.hosting, c.databases, c.mail}, All: c.hosting.ApplyAll,
 	})
 	c.monitors.Connect(monitors.Needs{Services: watchedServices{c.services}, Owners: owners{c.accounts}, Devices: c.devices})

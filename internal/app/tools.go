@@ -103,7 +103,7 @@ func Examine(ctx context.Context, cfg config.Config, version string) doctor.Repo
 	return doctor.Examine(ctx, doctor.Installation{
 		OwnCertificate: own,
 		Unfulfillable: func(ctx context.Context, d *db.DB) (all []string, err error) {
-			found, err := unfulfillable(ctx, d, cfg, nodes.New(nodes.Config{DB: d, Clock: now}), catalog.New(catalog.Config{DB: d}))
+			found, err := newAsking(cfg, nodes.New(nodes.Config{DB: d, Clock: now}), catalog.New(catalog.Config{DB: d})).unfulfillable(ctx, d)
 			for _, u := range found {
 				all = append(all, u.Plan+" ("+strings.Join(u.Missing, ", ")+")")
 			}

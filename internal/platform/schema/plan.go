@@ -38,14 +38,9 @@ type Planned struct {
 func Plan(ctx context.Context, d *db.DB) ([]Planned, error) { return plan(ctx, d, files) }
 
 func plan(ctx context.Context, d *db.DB, from fs.FS) ([]Planned, error) {
-	p, done, err := provider(ctx, d, from)
+	states, err := statesOf(ctx, d, from)
 	if err != nil {
 		return nil, err
-	}
-	defer done()
-	states, err := p.Status(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("schema: status: %w", err)
 	}
 	all := []Planned{}
 	var made []string // tables that the plan makes

@@ -153,7 +153,20 @@ func Newest() (newest int64) {
 
 // Status lists all migrations, oldest first.
 func Status(ctx context.Context, d *db.DB) ([]Migration, error) {
-	p, done, err := provider(ctx, d, files)
+	states, err := statesOf(ctx, d, files)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]Migration, len(states))
+	for i, s := range states {
+		out[i] = Migration{Version: s.Source.Version, Name: s.Source.Path, Applied: s.State == goose.StateApplied}
+	}
+	return out, nil
+}
+
+// statesOf tells of each migration whether d has it, oldest first.
+func statesOf(ctx context.Context, d *db.DB, from fs.FS) ([]*goose.MigrationStatus, error) {
+	p, done, err := provider(ctx, d, from)
 	if err != nil {
 		return nil, err
 	}
@@ -162,11 +175,7 @@ func Status(ctx context.Context, d *db.DB) ([]Migration, error) {
 	if err != nil {
 		return nil, fmt.Errorf("schema: status: %w", err)
 	}
-	out := make([]Migration, len(states))
-	for i, s := range states {
-		out[i] = Migration{Version: s.Source.Version, Name: s.Source.Path, Applied: s.State == goose.StateApplied}
-	}
-	return out, nil
+	return states, nil
 }
 
 // provider is what applies and lists the migrations of d; done ends it. A database of an unreleased version is refused.

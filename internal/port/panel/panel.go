@@ -96,6 +96,14 @@ func PHPVersion(version string) Capability { return CapPHP + "/" + Capability(ve
 // Interpreters is a panel that tells which versions of PHP it has, the oldest first.
 type Interpreters interface{ PHPVersions() []string }
 
+// PHPVersionsOf are the versions that a part of a panel tells, for adapters that are made of parts.
+func PHPVersionsOf(part PHP) []string {
+	if has, ok := part.(Interpreters); ok {
+		return has.PHPVersions()
+	}
+	return nil
+}
+
 // Capabilities lists the capabilities of p, in a fixed order. It uses Of, so it cannot disagree with what callers get.
 func Capabilities(p Panel) []Capability {
 	var caps []Capability

@@ -84,12 +84,7 @@ func facilityOf[C any](n *node.Node, c panel.Capability) C {
 func (Panel) Name() string { return "node" }
 
 // PHPVersions implements panel.Interpreters.
-func (p Panel) PHPVersions() []string {
-	if has, ok := p.PHP.(panel.Interpreters); ok {
-		return has.PHPVersions()
-	}
-	return nil
-}
+func (p Panel) PHPVersions() []string { return panel.PHPVersionsOf(p.PHP) }
 
 // always are the capabilities that every machine has.
 var always = []panel.Capability{

@@ -57,12 +57,7 @@ type Panel struct {
 }
 
 // PHPVersions implements panel.Interpreters.
-func (p Panel) PHPVersions() []string {
-	if has, ok := p.PHP.(panel.Interpreters); ok {
-		return has.PHPVersions()
-	}
-	return nil
-}
+func (p Panel) PHPVersions() []string { return panel.PHPVersionsOf(p.PHP) }
 
 var (
 	_ panel.Panel    = Panel{}
