@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"slices"
 
 	"stead.dev/stead/internal/agent/insights"
 	"stead.dev/stead/internal/monitoring/scans"
@@ -48,8 +49,29 @@ func (s auditedServices) Place(ctx context.Context, accountID, serviceID int64) 
 		if logs, err := panel.Of[panel.Logs](there, panel.CapLogs); err == nil {
 			p.Logs = logs
 		}
+		if files, err := panel.Of[panel.Files](there, panel.CapFiles); err == nil && p.Refusal == nil {
+			p.Files, p.Roots = files, documentRoots(ctx, there, on.Ref)
+		}
 	}
 	return p, nil
+}
+
+// documentRoots are where the sites of an account are; none when the panel does not say.
+func documentRoots(ctx context.Context, on panel.Panel, ref string) (roots []string) {
+	sites, err := panel.Of[panel.Sites](on, panel.CapSites)
+	if err != nil {
+		return nil
+	}
+	domains, err := sites.Domains(ctx, ref)
+	if err != nil {
+		return nil
+	}
+	for _, d := range domains {
+		if d.DocumentRoot != "" && !slices.Contains(roots, d.DocumentRoot) {
+			roots = append(roots, d.DocumentRoot)
+		}
+	}
+	return roots
 }
 
 // scanInsights makes insights of what security scans find. Checks that audits make too have the same name there, so a fault

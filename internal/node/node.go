@@ -27,6 +27,7 @@ import (
 	"stead.dev/stead/internal/node/files"
 	"stead.dev/stead/internal/node/identity"
 	"stead.dev/stead/internal/node/keylock"
+	"stead.dev/stead/internal/node/record"
 	"stead.dev/stead/internal/node/web"
 	"stead.dev/stead/internal/platform/atonce"
 	"stead.dev/stead/internal/port/panel"
@@ -83,6 +84,10 @@ type Node struct {
 	// Files works on the files of the node's accounts.
 	Files *files.Driver
 
+	// closed are the directories that each account closes to visitors; closures finds them.
+	closed   *record.Store[[]files.Closed]
+	closures *closures
+
 	applying keylock.Locks // serializes reading an account's record and applying it, so that the newest one lasts
 	turns    turns
 
@@ -105,7 +110,7 @@ func New(ctx context.Context, cfg Config) (_ *Node, err error) {
 	if cfg.Dir, err = filepath.Abs(cfg.Dir); err != nil {
 		return nil, fmt.Errorf("node: %w", err)
 	}
-	n := &Node{cfg: cfg, web: cfg.Web}
+	n := &Node{cfg: cfg, web: cfg.Web, closures: newClosures()}
 	defer func() {
 		if err != nil {
 			err = errors.Join(fmt.Errorf("node: %w", err), n.Close())
@@ -124,7 +129,11 @@ func New(ctx context.Context, cfg Config) (_ *Node, err error) {
 			return nil, fmt.Errorf("account %s has left: %w", ref, err)
 		}
 	}
+	if n.closed, err = record.Open[[]files.Closed](filepath.Join(cfg.Dir, "state", "closed")); err != nil {
+		return nil, err
+	}
 	n.Files = files.New(n.home)
+	n.Files.OnAccess(n.closures.ask)
 	if cfg.Facilities != nil {
 		if n.facilities, err = cfg.Facilities(n); err != nil {
 			return nil, err
@@ -168,6 +177,7 @@ func New(ctx context.Context, cfg Config) (_ *Node, err error) {
 	var background context.Context
 	background, n.stop = context.WithCancel(context.WithoutCancel(ctx))
 	n.background.Go(func() { n.follow(background) })
+	n.background.Go(func() { n.closeDirectories(background) })
 	n.background.Go(func() { n.every(background, reconcile, n.Reconcile) })
 	return n, nil
 }
@@ -370,6 +380,7 @@ func (n *Node) sites(rec accounts.Record) []web.Site {
 			Domain: d.Name, Home: n.accounts.Home(rec), DocumentRoot: d.DocumentRoot,
 			RedirectTo: d.RedirectTo, ForceHTTPS: d.ForceHTTPS, Suspended: rec.Suspended,
 			Certificate: secure.Chain, CertificateKey: secure.Key, HSTS: secure.HSTS, GID: rec.User.GID,
+			Closed: n.closedIn(rec, d.DocumentRoot),
 		})
 	}
 	for i := range sites {
@@ -447,6 +458,7 @@ func (n *Node) update(ctx context.Context, ref string, change func(*accounts.Rec
 	if err != nil {
 		return rec, err
 	}
+	n.closures.ask(ref) // a document root may have changed
 	return rec, n.apply(ctx, ref)
 }
 
@@ -540,7 +552,7 @@ func (n *Node) end(ctx context.Context, ref string, way func(context.Context, st
 				return fmt.Errorf("%s: %w", f.Capability(), err)
 			}
 		}
-		return nil
+		return n.closed.Delete(rec.Name)
 	})
 	if err == nil {
 		n.turns.forget(ref)

@@ -21,6 +21,8 @@ type facts struct {
 
 	logs map[string]logFacts // by log; a log that could not be read is not there
 
+	rules *ruleFacts // nil: not known
+
 	phpVersion string     // empty: not known
 	phpEnds    *time.Time // when its support ends; nil: not known
 	now        time.Time

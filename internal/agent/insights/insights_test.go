@@ -4,11 +4,14 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
 	"net/url"
+	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -110,6 +113,12 @@ func TestEachPlantedFaultIsFoundAndNoneOnACleanPage(t *testing.T) {
 		"server errors":    {body: cleanPage, change: func(f *facts) { f.logs["error"] = logFacts{count: 1} }, want: []string{"server_errors medium "}},
 		"old PHP":          {body: cleanPage, change: func(f *facts) { *f.phpEnds = f.now.AddDate(0, 0, -2) }, want: []string{"php_version high "}},
 		"last day of PHP":  {body: cleanPage, change: func(f *facts) { *f.phpEnds = f.now.Add(-time.Hour) }},
+		"rules": {body: cleanPage, change: func(f *facts) {
+			f.rules = &ruleFacts{complete: true, files: []ruleFile{
+				withoutEffect("/public_html/.htaccess", []byte("SetEnv KEY secret")),
+				withoutEffect("/public_html/admin/.htaccess", []byte("AuthType Basic\nRequire valid-user")),
+			}}
+		}, want: []string{"htaccess high /public_html/admin/.htaccess", "htaccess low /public_html/.htaccess"}},
 		"down": {
 			change: func(f *facts) { *f = facts{failure: "timeout", complete: true} },
 			want:   []string{"site_down critical /"},
@@ -131,6 +140,42 @@ func TestEachPlantedFaultIsFoundAndNoneOnACleanPage(t *testing.T) {
 		if !slices.Equal(got, c.want) {
 			t.Errorf("%s: found %q, want %q", name, got, c.want)
 		}
+	}
+}
+
+// someFiles are a site's, by path.
+type someFiles map[string]string
+
+func (s someFiles) Search(_ context.Context, _ string, q panel.Query) (found panel.Found, err error) {
+	for _, path := range slices.Sorted(maps.Keys(s)) {
+		if ok, err := filepath.Match(q.Text, filepath.Base(path)); err != nil {
+			return found, err
+		} else if ok && strings.HasPrefix(path, q.Path+"/") {
+			found.Matches = append(found.Matches, panel.Match{Entry: panel.Entry{Path: path, Name: filepath.Base(path), Type: panel.TypeFile}})
+		}
+	}
+	return found, nil
+}
+
+func (s someFiles) Read(_ context.Context, _, path string, _ panel.ReadOptions) (panel.Content, error) {
+	return panel.Content{Data: []byte(s[path])}, nil
+}
+
+func TestRulesWithoutEffectAreFoundWithoutTheirSecrets(t *testing.T) {
+	t.Parallel()
+	got := readRules(t.Context(), someFiles{
+		"/public_html/.htaccess": "# all\nSetEnv DB_PASSWORD secret\nHeader set A b\n", "/public_html/private/.htaccess": "Deny from all",
+		"/public_html/x.htaccess": "SetEnv A b", "/other/.htaccess": "SetEnv A b",
+	}, "1", []string{"/public_html", "/public_html/private"})
+	want := &ruleFacts{
+		complete: true, read: map[string]bool{"/public_html/.htaccess": true, "/public_html/private/.htaccess": true},
+		files: []ruleFile{{path: "/public_html/.htaccess", count: 2, rules: []string{"2: SetEnv", "3: Header"}}},
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+	if readRules(t.Context(), nil, "1", []string{"/public_html"}) != nil {
+		t.Error("what cannot be read is known")
 	}
 }
 

@@ -236,6 +236,25 @@ var checks = []check{
 	{key: "php_errors", kind: Error, severity: Medium, fixable: true, judged: whenLogged("php"), find: inLog("php")},
 	{key: "server_errors", kind: Error, severity: Medium, fixable: true, judged: whenLogged("error"), find: inLog("error")},
 	{
+		key: "htaccess", kind: Security, severity: Low,
+		judged: func(f facts, subject string) bool {
+			return f.rules != nil && (f.rules.complete || f.rules.read[subject])
+		},
+		find: func(f facts) (all []flaw) {
+			if f.rules == nil {
+				return nil
+			}
+			for _, file := range f.rules.files {
+				x := flaw{subject: file.path, evidence: map[string]any{"count": file.count, "rules": file.rules}}
+				if file.protects {
+					x.severity = High
+				}
+				all = append(all, x)
+			}
+			return all
+		},
+	},
+	{
 		key: "php_version", kind: Update, severity: High,
 		judged: func(f facts, _ string) bool { return f.phpEnds != nil },
 		find: func(f facts) []flaw {

@@ -38,6 +38,9 @@ type Place struct {
 	// Logs and Ref read the service's logs; nil where that cannot be done.
 	Logs Logs
 	Ref  string
+	// Files reads the files below Roots, the document roots; nil where that cannot be done.
+	Files Files
+	Roots []string
 }
 
 // Services knows what is hosted.
@@ -67,7 +70,7 @@ func New(c Config) *Service { return &Service{Config: c} }
 func (s *Service) Connect(n Needs) { s.Needs = n }
 
 const (
-	auditTime = crawlTime + 2*logTime
+	auditTime = crawlTime + 2*logTime + ruleTime
 	writeTime = 8 * time.Second
 	// lease is how long an audit may be running before it counts as killed.
 	lease = auditTime + writeTime + 10*time.Second
@@ -166,6 +169,7 @@ func (s *Service) look(ctx context.Context, p Place) facts {
 	f.now = s.Clock.Now()
 	f.phpVersion, f.phpEnds = p.PHPVersion, p.PHPEnds
 	f.logs = readLogs(ctx, p.Logs, p.Ref, f.now)
+	f.rules = readRules(ctx, p.Files, p.Ref, p.Roots)
 	return f
 }
 

@@ -77,6 +77,7 @@ func (d *Driver) deploying(ctx context.Context, ref, dir string, f func(*target)
 		return err
 	}
 	defer c.close()
+	c.access = true
 	name, err := CleanPath(dir)
 	if err != nil {
 		return err

@@ -46,6 +46,8 @@ type Driver struct {
 	mu       sync.Mutex
 	meters   map[string]*meter // by ref, which unlike a name is never reused
 	underWay map[string]bool   // names of staging, which are not reused either
+
+	accessChanged func(ref string) // see OnAccess
 }
 
 var (
@@ -60,6 +62,7 @@ func New(resolve func(ref string) (Home, error)) *Driver {
 		resolve: resolve, seed: maphash.MakeSeed(), calls: semaphore.Keyed[string]{Each: mostCalls},
 		searches: semaphore.Keyed[string]{Each: mostSearches, All: mostSearchesAll},
 		deploys:  semaphore.Keyed[string]{Each: 1}, meters: map[string]*meter{}, underWay: map[string]bool{},
+		accessChanged: func(string) {},
 	}
 }
 
@@ -74,6 +77,7 @@ type call struct {
 	ended   func()   // ends the count of the call; nil for one that is not counted
 	asideAt int64    // the measurement that last counted a tree that this call moved aside
 	staged  []string // names that are under way
+	access  bool     // the call may change which directories are closed to visitors
 }
 
 // mostCalls bounds the concurrent calls on one account. A slow upload occupies a thread of its own, for its identity,
@@ -134,6 +138,9 @@ func (c *call) close() {
 	c.settled(c.staged...)
 	c.leave()
 	c.end()
+	if c.access {
+		c.d.accessChanged(c.ref)
+	}
 }
 
 // end is the part of close that another goroutine than the opening one may do.

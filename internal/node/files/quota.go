@@ -11,6 +11,7 @@ import (
 	"sync"
 	"syscall"
 
+	"stead.dev/stead/internal/platform/htaccess"
 	"stead.dev/stead/internal/port/panel"
 )
 
@@ -27,6 +28,7 @@ type meter struct {
 	keptBytes, keptInodes int64
 	moved                 int64 // changes that a walk may have seen partially
 	measurements          int64
+	marks                 uint64 // of the files by which directories are closed, as the last walk saw them
 }
 
 func (d *Driver) meter(ref string) *meter {
@@ -126,18 +128,25 @@ func (c *call) measure(m *meter) error {
 		m.mu.Lock()
 		moved, keptBytes, keptInodes := m.moved, m.keptBytes, m.keptInodes
 		m.mu.Unlock()
-		var bytes, inodes int64
+		var t tally
 		var err error
 		counted := make(chan struct{})
 		go func() { // without the account's identity, which may have closed directories to itself
 			defer close(counted)
-			bytes, inodes, err = c.size(".")
+			t, err = c.size(".")
 		}()
 		<-counted
 		if err != nil {
 			return err
 		}
-		if c.set(m, bytes, inodes, moved, keptBytes, keptInodes, left == 0) {
+		if c.set(m, t.bytes, t.inodes, moved, keptBytes, keptInodes, left == 0) {
+			m.mu.Lock()
+			changed := m.marks != t.marks
+			m.marks = t.marks
+			m.mu.Unlock()
+			if changed {
+				c.d.accessChanged(c.ref)
+			}
 			return nil
 		}
 	}
@@ -178,16 +187,17 @@ func (m *meter) measurement() int64 {
 
 // size counts a tree: the bytes of its files, and every name. Of names with the staging prefix it skips only those in
 // progress: a customer's own programs can create such names, too.
-func (c *call) size(name string) (bytes, inodes int64, err error) {
+func (c *call) size(name string) (tally, error) {
 	t := tally{call: c}
-	err = t.count(c.root, name, 0)
-	return t.bytes, t.inodes, err
+	err := t.count(c.root, name, 0)
+	return t, err
 }
 
 // tally counts a tree that its customer may change at the same time, and nest without limit.
 type tally struct {
 	*call
 	bytes, inodes int64
+	marks         uint64 // of the files by which directories are closed
 }
 
 // levels of directories are named by their path from the home, or from the last opened one: with all of them the work
@@ -207,6 +217,9 @@ func (t *tally) count(root *os.Root, name string, level int) error {
 		t.bytes += info.Size()
 	}
 	if !info.IsDir() {
+		if info.Name() == htaccess.Name {
+			t.marks += mark(name, info)
+		}
 		return nil
 	}
 	if level == levels {

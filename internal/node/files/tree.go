@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"path"
 	"strings"
 
+	"stead.dev/stead/internal/platform/htaccess"
 	"stead.dev/stead/internal/port/panel"
 )
 
@@ -18,6 +20,7 @@ func (d *Driver) Move(ctx context.Context, ref, from, to string, overwrite bool)
 		return panel.Entry{}, err
 	}
 	defer c.close()
+	c.access = true
 	src, err := cleanTarget(from)
 	if err != nil {
 		return panel.Entry{}, err
@@ -42,6 +45,7 @@ func (d *Driver) Copy(ctx context.Context, ref, from, to string, overwrite bool)
 		return panel.Entry{}, err
 	}
 	defer c.close()
+	c.access = true
 	src, err := CleanPath(from)
 	if err != nil {
 		return panel.Entry{}, err
@@ -176,6 +180,7 @@ func (d *Driver) Remove(ctx context.Context, ref, p string, recursive bool) (err
 	if err != nil {
 		return err
 	}
+	c.access = recursive || path.Base(name) == htaccess.Name
 	aside, err := c.detach(name, recursive)
 	if err != nil || aside == "" {
 		return err
@@ -208,13 +213,13 @@ func (c *call) detach(name string, recursive bool) (aside string, err error) {
 func (c *call) bury(aside string) error {
 	at := *c
 	at.Context = context.WithoutCancel(c.Context)
-	bytes, inodes, err := at.size(aside)
+	freed, err := at.size(aside)
 	if err != nil {
 		return err
 	}
 	if err := c.root.RemoveAll(aside); err != nil {
 		return err
 	}
-	c.d.meter(c.ref).giveSince(c.asideAt, bytes, inodes)
+	c.d.meter(c.ref).giveSince(c.asideAt, freed.bytes, freed.inodes)
 	return nil
 }

@@ -41,6 +41,7 @@ func (d *Driver) Extract(ctx context.Context, ref, archive, target string, overw
 		return panel.Extracted{}, err
 	}
 	defer c.close()
+	c.access = true
 	name, err := CleanPath(archive)
 	if err != nil {
 		return panel.Extracted{}, err

@@ -14,6 +14,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"stead.dev/stead/internal/platform/htaccess"
 	"stead.dev/stead/internal/port/panel"
 )
 
@@ -45,6 +46,7 @@ func (d *Driver) put(ctx context.Context, ref, p string, src io.Reader, opt pane
 	if name, err = follow(c.root, name); err != nil {
 		return panel.Entry{}, err
 	}
+	c.access = path.Base(name) == htaccess.Name
 	// Check now, so that nobody uploads gigabytes to be refused, and again at the end.
 	old, err := c.replaceable(name, opt)
 	if err != nil {

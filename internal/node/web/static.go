@@ -57,6 +57,10 @@ func (s *GoServer) serveFile(w http.ResponseWriter, r *http.Request, site *Site)
 		s.fail(w, r, site, root, fs.ErrNotExist)
 		return
 	}
+	if IsClosed(site.Closed, path.Clean(r.URL.Path)) {
+		s.fail(w, r, site, root, fs.ErrPermission)
+		return
+	}
 	f, info, err := open(root, name)
 	if err == nil && info.IsDir() {
 		_ = f.Close() // a directory; nothing was written

@@ -44,6 +44,8 @@ type Site struct {
 	HSTS                        bool // tells browsers to use HTTPS only (RFC 6797)
 	// PHP is the FastCGI socket of the account's PHP; empty runs no programs.
 	PHP string
+	// Closed are the directories of the document root that visitors may not have.
+	Closed []Closed
 	// GID is the group that may read the account's logs.
 	GID int
 }

@@ -618,3 +618,44 @@ func TestTheAddressesOfTheMachineChange(t *testing.T) {
 		t.Errorf("%d %q", res.StatusCode, res.body)
 	}
 }
+
+func TestDirectoriesThatTheCustomerClosesAreClosed(t *testing.T) {
+	w := newWorld(t)
+	a := w.machine.Account("alice", panel.Limits{})
+	odd := `a "b" $c \d ~e`
+	for _, name := range []string{
+		"index.html", "private/x.txt", "private/x.php", "private/index.html", "private/open/y.txt", "privateer.txt", odd + "/x.txt", ".well-known/acme-challenge/token",
+		"403.html",
+	} {
+		w.put(a, "public_html/"+name, name)
+	}
+	closed := []web.Closed{
+		{Path: "/private/", Denied: true},
+		{Path: "/private/open/"},
+		{Path: "/" + odd + "/", Denied: true},
+		{Path: "/.well-known/acme-challenge/", Denied: true},
+	}
+	php := filepath.Join(t.TempDir(), "none.sock")
+	for _, socket := range []string{"", php} {
+		w.apply(a, web.Site{Domain: "closed.example", Closed: closed, PHP: socket})
+		for path, want := range map[string]int{
+			"/": 200, "/private/x.txt": 403, "/private/": 403, "/private/x.php": 403, "/private/none": 403, "/private/x.php/more": 403,
+			"/%70rivate/x.txt": 403, "//private//x.txt": 403, "/x/../private/x.txt": 403, "/./private/x.txt": 403,
+			"/private/open/y.txt": 200, "/privateer.txt": 200, "/" + url.PathEscape(odd) + "/x.txt": 403,
+			"/.well-known/acme-challenge/token": 200,
+		} {
+			if got := w.ask("GET", "http://closed.example"+path); got.StatusCode != want || want == 403 && got.body != "403.html" {
+				t.Errorf("PHP %q: %s is %d %q, want %d", socket, path, got.StatusCode, got.body, want)
+			}
+		}
+		if got := w.ask("GET", "http://closed.example/private"); got.StatusCode == 200 {
+			t.Errorf("without its slash %d %q", got.StatusCode, got.body)
+		}
+	}
+	w.apply(a, web.Site{Domain: "closed.example", Closed: []web.Closed{{Path: "/", Denied: true}, {Path: "/private/open/"}}})
+	for path, want := range map[string]int{"/": 403, "/index.html": 403, "/private/x.txt": 403, "/private/open/y.txt": 200, "/.well-known/acme-challenge/token": 200} {
+		if got := w.ask("GET", "http://closed.example"+path); got.StatusCode != want {
+			t.Errorf("all closed: %s is %d, want %d", path, got.StatusCode, want)
+		}
+	}
+}

@@ -18,3 +18,13 @@ func quote(s string) (string, error) {
 	}
 	return `"` + quoting.Replace(s) + `"`, nil
 }
+
+var quotingLiterally = strings.NewReplacer(`\`, `\\`, `"`, `\"`)
+
+// quoteLiterally is quote for an argument in which nginx looks for no variables: the prefix of a location.
+func quoteLiterally(s string) (string, error) {
+	if strings.ContainsRune(s, 0) {
+		return "", fmt.Errorf("%w: %q cannot be configured", panel.ErrInvalid, s)
+	}
+	return `"` + quotingLiterally.Replace(s) + `"`, nil
+}

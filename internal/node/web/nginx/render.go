@@ -79,7 +79,14 @@ type block struct {
 	Challenges, Pages        string
 	Root, From, PHP          string // quoted
 	Target                   string // quoted
+	Closed                   []closed
 	Suspended, Preview, HSTS bool
+}
+
+// closed is a directory of the site that is closed, or that is open within one that is.
+type closed struct {
+	Path   string // quoted
+	Denied bool
 }
 
 // Under is a path below the document root, quoted; it may contain variables.
@@ -121,6 +128,16 @@ func (s *Server) blocks(account string, site web.Site, own func(host string) boo
 		// nginx makes an upstream of a socket without a variable and compares each with all others when it reads its
 		// configuration: a fifth of the time with a thousand sites.
 		base.PHP = strings.TrimSuffix(base.PHP, `"`) + `${stead_nothing}"`
+	}
+	for _, c := range site.Closed {
+		if strings.HasPrefix(c.Path, "/.well-known/acme-challenge/") {
+			continue // has a location of its own, by which certificates are proven
+		}
+		at, err := quoteLiterally(c.Path)
+		if err != nil {
+			return nil, err
+		}
+		base.Closed = append(base.Closed, closed{at, c.Denied})
 	}
 	if !site.Suspended && site.RedirectTo != "" {
 		if base.Target, err = target(site.RedirectTo); err != nil {

@@ -1,0 +1,172 @@
+package node
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"stead.dev/stead/internal/node/accounts"
+	"stead.dev/stead/internal/node/files"
+	"stead.dev/stead/internal/node/web"
+	"stead.dev/stead/internal/platform/clock"
+	"stead.dev/stead/internal/port/panel"
+)
+
+// closures is what is known of the directories that accounts close to visitors by .htaccess.
+type closures struct {
+	mu    sync.Mutex
+	asked map[string]bool          // accounts, by ref, to look at
+	rests map[string]time.Duration // until when an account is not looked at again
+	wake  chan struct{}
+	since func() time.Duration
+}
+
+// Of one account's looks: changes within lookMerge are found by one, and they take one part in lookShare of the time.
+const (
+	lookMerge = 200 * time.Millisecond
+	lookShare = 10
+)
+
+func newClosures() *closures {
+	return &closures{
+		asked: map[string]bool{}, rests: map[string]time.Duration{}, wake: make(chan struct{}, 1), since: clock.Stopwatch(),
+	}
+}
+
+// ask has the account looked at soon.
+func (c *closures) ask(ref string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.asked[ref] = true
+	select {
+	case c.wake <- struct{}{}:
+	default: // it will look anyway
+	}
+}
+
+// next takes the accounts that are to be looked at now, and tells how long until the next; 0 when none was asked for.
+func (c *closures) next() (refs []string, pause time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	now := c.since()
+	for ref := range c.asked {
+		if rest := c.rests[ref] - now; rest > 0 {
+			if pause == 0 || rest < pause {
+				pause = rest
+			}
+			continue
+		}
+		refs = append(refs, ref)
+		delete(c.asked, ref)
+	}
+	for ref, until := range c.rests {
+		if until <= now {
+			delete(c.rests, ref)
+		}
+	}
+	return refs, pause
+}
+
+// looked notes how long a look took.
+func (c *closures) looked(ref string, took time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.rests[ref] = c.since() + max(lookMerge, took*(lookShare-1))
+}
+
+// closeDirectories looks at accounts that may have changed what they close, until ctx ends.
+func (n *Node) closeDirectories(ctx context.Context) {
+	pause := time.NewTimer(0)
+	defer pause.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-n.closures.wake:
+			pause.Reset(lookMerge)
+			continue
+		case <-pause.C:
+		}
+		refs, rest := n.closures.next()
+		for _, ref := range refs {
+			took := clock.Stopwatch()
+			err := n.lookAt(ctx, ref)
+			n.closures.looked(ref, took())
+			if err != nil && ctx.Err() == nil && !errors.Is(err, panel.ErrNotFound) {
+				n.cfg.Log.Warn("closed directories cannot be found", "account", ref, "error", err)
+			}
+		}
+		if rest > 0 {
+			pause.Reset(rest)
+		}
+	}
+}
+
+// lookAt finds the directories that an account closes, and closes them.
+func (n *Node) lookAt(ctx context.Context, ref string) error {
+	rec, err := n.here(ref)
+	if err != nil {
+		return err
+	}
+	var roots []string
+	for _, d := range rec.Domains {
+		roots = append(roots, d.DocumentRoot)
+	}
+	found, complete, err := n.Files.Closed(ctx, ref, roots)
+	if err != nil {
+		return err
+	}
+	former := n.closed.Get(rec.Name)
+	if !complete { // what was closed and not looked at stays closed
+		for _, c := range former {
+			if c.Denied && !slices.ContainsFunc(found, func(f files.Closed) bool { return f.Dir == c.Dir }) {
+				found = append(found, c)
+			}
+		}
+	}
+	slices.SortFunc(found, func(a, b files.Closed) int { return cmp.Compare(a.Dir, b.Dir) })
+	if slices.Equal(found, former) {
+		return nil
+	}
+	_, err = n.closed.Update(rec.Name, func(c *[]files.Closed) error {
+		*c = found
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return n.apply(ctx, ref)
+}
+
+// closedIn are the directories of a site that are closed, and those within that are open.
+func (n *Node) closedIn(rec accounts.Record, documentRoot string) (all []web.Closed) {
+	root, err := files.CleanPath(documentRoot)
+	if err != nil {
+		return nil
+	}
+	above := false // whether the document root is closed by what is found above it
+	nearest := -1
+	for _, c := range n.closed.Get(rec.Name) {
+		dir := "/" + string(c.Dir) + "/"
+		if c.Dir == "." {
+			dir = "/"
+		}
+		switch at := strings.TrimSuffix("/"+strings.TrimPrefix(root, "."), "/") + "/"; {
+		case strings.HasPrefix(at, dir):
+			if len(dir) > nearest {
+				nearest, above = len(dir), c.Denied
+			}
+		case strings.HasPrefix(dir, at):
+			all = append(all, web.Closed{Path: dir[len(at)-1:], Denied: c.Denied})
+		}
+	}
+	if above {
+		all = append(all, web.Closed{Path: "/", Denied: true})
+	}
+	slices.SortFunc(all, func(a, b web.Closed) int { return strings.Compare(a.Path, b.Path) })
+	return all
+}

@@ -1,0 +1,116 @@
+package node
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"stead.dev/stead/internal/platform/testkit"
+	"stead.dev/stead/internal/port/panel"
+)
+
+// answers waits for an address to answer with a status.
+func answers(t *testing.T, get func(host, path string) (int, string), path string, want int) {
+	t.Helper()
+	testkit.Eventually(t, 5*time.Second, func() bool {
+		got, _ := get("closed.example", path)
+		return got == want
+	}, fmt.Sprintf("%s is %d", path, want))
+}
+
+func TestDirectoriesAreClosedAsHtaccessSays(t *testing.T) {
+	dir := t.TempDir()
+	n := open(t, dir)
+	create(t, n, "1", "closed.example")
+	get := serve(t, n)
+	for _, path := range []string{"private/secret.txt", "private/deep/secret.txt", "private/open/page.html", "old/secret.txt", "privateer.html", "index.html"} {
+		write(t, n, "1", "/public_html/"+path, "CONTENT")
+	}
+	answers(t, get, "/private/secret.txt", 200)
+
+	write(t, n, "1", "/public_html/private/.htaccess", "Require all denied\n")
+	write(t, n, "1", "/public_html/private/open/.htaccess", "Require all granted\n")
+	write(t, n, "1", "/public_html/old/.htaccess", "order deny,allow\ndeny from all\n")
+	for path, want := range map[string]int{
+		"/private/secret.txt": 403, "/private/deep/secret.txt": 403, "/private/none.txt": 403, "/private/": 403, "/private": 403,
+		"/%70rivate/secret.txt": 403, "//private/secret.txt": 403,
+		"/old/secret.txt": 403, "/private/open/page.html": 200, "/privateer.html": 200, "/": 200,
+	} {
+		answers(t, get, path, want)
+	}
+
+	// It is closed at once when the machine starts again, and whoever moves, unpacks or deploys it.
+	must(t, n.Close())
+	n = open(t, dir)
+	defer n.Close()
+	get = serve(t, n)
+	if status, _ := get("closed.example", "/private/secret.txt"); status != 403 {
+		t.Errorf("after a restart %d", status)
+	}
+	_, err := n.Files.Move(t.Context(), "1", "/public_html/private", "/public_html/moved", false)
+	must(t, err)
+	answers(t, get, "/moved/secret.txt", 403)
+	_, err = n.Files.CreateArchive(t.Context(), "1", []string{"/public_html/moved"}, "/moved.zip")
+	must(t, err)
+	_, err = n.Files.Extract(t.Context(), "1", "/moved.zip", "/public_html/unpacked", false)
+	must(t, err)
+	answers(t, get, "/unpacked/moved/secret.txt", 403)
+	answers(t, get, "/unpacked/moved/open/page.html", 200)
+	must(t, n.Files.Remove(t.Context(), "1", "/public_html/moved/.htaccess", false))
+	answers(t, get, "/moved/secret.txt", 200)
+
+	// What others than this process write is found by the walk that measures the account.
+	rec, err := n.accounts.Get("1")
+	must(t, err)
+	home := n.accounts.Home(rec)
+	must(t, os.WriteFile(filepath.Join(home, "public_html", ".htaccess"), []byte("Deny from all"), 0o644))
+	must(t, n.Files.Measure(t.Context(), "1"))
+	answers(t, get, "/index.html", 403)
+	must(t, os.Remove(filepath.Join(home, "public_html", ".htaccess")))
+	must(t, n.Files.Measure(t.Context(), "1"))
+	answers(t, get, "/index.html", 200)
+}
+
+// Apache reads the files of all directories on the way to a document root.
+func TestADocumentRootInAClosedDirectoryIsClosed(t *testing.T) {
+	n := open(t, t.TempDir())
+	defer n.Close()
+	create(t, n, "1", "closed.example")
+	get := serve(t, n)
+	_, err := n.SetDomain(t.Context(), "1", panel.Domain{Name: "shop.example", DocumentRoot: "/public_html/shop"})
+	must(t, err)
+	write(t, n, "1", "/public_html/shop/index.html", "SHOP")
+	write(t, n, "1", "/public_html/.htaccess", "Require all denied")
+	answers(t, get, "/shop/index.html", 403)
+	if status, _ := get("shop.example", "/index.html"); status != 403 {
+		t.Errorf("below a closed one %d", status)
+	}
+	write(t, n, "1", "/public_html/shop/.htaccess", "Require all granted")
+	answers(t, get, "/shop/index.html", 200)
+	if status, _ := get("shop.example", "/index.html"); status != 200 {
+		t.Errorf("opened again %d", status)
+	}
+}
+
+// Links that lead elsewhere are not read, in place of the file or of a directory.
+func TestLinksCloseNothingOfOthers(t *testing.T) {
+	n := open(t, t.TempDir())
+	defer n.Close()
+	create(t, n, "1", "closed.example")
+	get := serve(t, n)
+	write(t, n, "1", "/public_html/a/page.html", "A")
+	rec, err := n.accounts.Get("1")
+	must(t, err)
+	home := n.accounts.Home(rec)
+	outside := filepath.Join(t.TempDir(), "x")
+	must(t, os.WriteFile(outside, []byte("Require all denied"), 0o644))
+	must(t, os.Symlink(outside, filepath.Join(home, "public_html", "a", ".htaccess")))
+	must(t, os.Symlink(home, filepath.Join(home, "public_html", "a", "loop")))
+	found, complete, err := n.Files.Closed(t.Context(), "1", []string{"/public_html"})
+	if err != nil || !complete || len(found) > 0 {
+		t.Errorf("found %v, complete %v: %v", found, complete, err)
+	}
+	answers(t, get, "/a/page.html", 200)
+}

@@ -1,0 +1,182 @@
+package files
+
+import (
+	"context"
+	"errors"
+	"hash/fnv"
+	"io"
+	"io/fs"
+	"net/url"
+	"os"
+	"path"
+	"slices"
+	"strconv"
+	"syscall"
+	"time"
+
+	"stead.dev/stead/internal/platform/clock"
+	"stead.dev/stead/internal/platform/htaccess"
+)
+
+// Closed is a directory whose .htaccess closes it to visitors, or opens it within one that is closed.
+type Closed struct {
+	Dir    Dir  `json:"dir"`
+	Denied bool `json:"denied"`
+}
+
+// Dir is a directory's path from the home: public_html/private. Names are bytes, of which JSON keeps not all, so they are
+// written as in addresses.
+type Dir string
+
+// MarshalText implements encoding.TextMarshaler.
+func (d Dir) MarshalText() ([]byte, error) { return []byte(url.PathEscape(string(d))), nil }
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (d *Dir) UnmarshalText(text []byte) error {
+	name, err := url.PathUnescape(string(text))
+	*d = Dir(name)
+	return err
+}
+
+// Bounds of one look for closed directories.
+const (
+	mostLooked = 500_000          // names
+	mostClosed = 200              // directories that are found
+	longest    = 1000             // bytes of a directory's path; a line of a web server's configuration has 4096
+	lookTime   = 30 * time.Second // in all
+	lookBatch  = 1000             // names that are read at once
+)
+
+// Closed finds the directories below the document roots that are closed to visitors. It reads as the account's user and follows
+// no link but those in the path of a document root, and none that leads out of the home. complete is false when a bound ended it
+// early: what it then does not name is unknown.
+func (d *Driver) Closed(ctx context.Context, ref string, roots []string) (found []Closed, complete bool, err error) {
+	defer explain(&err, "closed", ref)
+	ctx, cancel := context.WithTimeout(ctx, lookTime)
+	defer cancel()
+	c, err := d.enter(ctx, ref)
+	if err != nil {
+		return nil, false, err
+	}
+	defer c.close()
+	l := look{call: c, since: clock.Stopwatch()}
+	for _, root := range roots {
+		root, err := CleanPath(root)
+		if err != nil {
+			continue // no directory has that name
+		}
+		// What lies in another document root is found with that one.
+		if !slices.ContainsFunc(roots, func(other string) bool {
+			other, err := CleanPath(other)
+			return err == nil && other != root && within(other, root)
+		}) && !slices.Contains(l.roots, root) {
+			l.roots = append(l.roots, root)
+			l.below(root)
+		}
+	}
+	if err := ctx.Err(); err != nil && !errors.Is(err, context.DeadlineExceeded) {
+		return nil, false, err
+	}
+	return l.found, !l.short, nil
+}
+
+// look is one look for closed directories.
+type look struct {
+	*call
+	since func() time.Duration
+	roots []string
+	names int
+	found []Closed
+	short bool // a bound was reached
+}
+
+// pending is a directory that is still to be looked at.
+type pending struct {
+	dir    string
+	above  htaccess.Access // of the directory above
+	closed bool            // what that one is, as far as it was found
+}
+
+// below looks at a document root and what is in it. What the directories above it say applies to it too.
+func (l *look) below(dir string) {
+	var above htaccess.Access
+	if dir != "." {
+		above = l.own(".").Below(above)
+		for i, r := range dir {
+			if r == '/' {
+				above = l.own(dir[:i]).Below(above)
+			}
+		}
+	}
+	// The nearest to the root come first: a bound leaves out what is deep.
+	for todo := []pending{{dir: dir, above: above}}; len(todo) > 0; todo = todo[1:] {
+		if l.Err() != nil || l.since() > lookTime || len(l.found) == mostClosed {
+			l.short = true
+			return
+		}
+		todo = append(todo, l.directory(todo[0])...)
+	}
+}
+
+// directory looks at a directory, and lists those in it.
+func (l *look) directory(p pending) (inside []pending) {
+	access := l.own(p.dir).Below(p.above)
+	closed := access.Closed()
+	if closed != p.closed {
+		l.found = append(l.found, Closed{Dir: Dir(p.dir), Denied: closed})
+	}
+	f, err := l.open(p.dir)
+	if err != nil {
+		return nil // not there, or closed to the account itself and so to the web server
+	}
+	defer f.Close()
+	for {
+		entries, err := f.ReadDir(lookBatch)
+		for _, e := range entries {
+			if l.names++; l.names > mostLooked {
+				l.short = true
+				return inside
+			}
+			switch dir := path.Join(p.dir, e.Name()); {
+			case !e.IsDir():
+			case len(dir) > longest:
+				l.short = true
+			default:
+				inside = append(inside, pending{dir, access, closed})
+			}
+		}
+		if err != nil {
+			return inside
+		}
+	}
+}
+
+// open opens a directory for reading its names.
+func (l *look) open(dir string) (*os.File, error) {
+	return l.root.OpenFile(dir, os.O_RDONLY|syscall.O_DIRECTORY, 0)
+}
+
+// own is what a directory's file says; nothing when there is none that can be read.
+func (l *look) own(dir string) htaccess.Access {
+	f, _, err := l.openFile(path.Join(dir, htaccess.Name))
+	if err != nil {
+		return htaccess.Access{}
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, htaccess.MaxBytes))
+	if err != nil {
+		return htaccess.Access{}
+	}
+	return htaccess.Parse(string(text)).Access
+}
+
+// OnAccess registers changed, which is called when files by which directories are closed have changed, or may have. It is called
+// before the driver is used.
+func (d *Driver) OnAccess(changed func(ref string)) { d.accessChanged = changed }
+
+// mark is a number for the state of a file by which directories are closed.
+func mark(name string, info fs.FileInfo) uint64 {
+	h := fnv.New64a()
+	_, _ = io.WriteString(h, name+"\x00"+etag(info)+"\x00"+strconv.Itoa(int(info.Mode()))) // a hash takes all
+	return h.Sum64()
+}
