@@ -54,9 +54,8 @@ schema:
 thumbnails:
 	CGO_ENABLED=0 go test ./internal/content/templates -run '^TestUpdateThumbnails$$' -count=1 -update
 
-## web: build web/dist, which is committed, from web/terminal and web/panel (needs npm)
+## web: build web/dist, which is committed, from web/panel (needs npm)
 web:
-	cd web/terminal && npm ci --no-audit --no-fund && npm run build
 	cd web/panel && npm ci --no-audit --no-fund && npm run build
 
 ## packages: make deb, rpm, checksums and an SBOM of this commit in dist/packages

@@ -1,12 +1,12 @@
 package demo
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
-	"regexp"
 	"slices"
 
 	"golang.org/x/oauth2"
@@ -49,33 +49,40 @@ func (d *demonstration) signIn(ctx context.Context, p *page) (*page, error) {
 	return p, nil
 }
 
-// clientIDs matches the client id that the applications page shows.
-var clientIDs = regexp.MustCompile(`\bapp_[A-Za-z0-9_-]{8,}`)
-
-// registerApplication submits the applications page: a public client, which has no secret.
+// registerApplication registers a public client, which has no secret, as the panel does: by the session of the integrator's
+// browser, because no token may do it.
 func (d *demonstration) registerApplication(ctx context.Context) error {
-	p, err := d.browser.open(ctx, d.base.String()+"/account/applications/new")
+	p, err := d.browser.open(ctx, d.base.String()+"/login")
 	if err == nil {
-		p, err = d.signIn(ctx, p)
+		_, err = d.signIn(ctx, p)
 	}
 	if err != nil {
 		return err
 	}
-	f, err := p.form("name", "redirect_uris")
+	body, err := json.Marshal(map[string]any{"name": "Demo integration", "type": "public", "redirect_uris": []string{redirectURI}, "scopes": scopes})
 	if err != nil {
 		return err
 	}
-	p, err = d.browser.submit(ctx, f, "", map[string]string{
-		"name": "Demo integration", "redirect_uris": redirectURI, "type": "public",
-	})
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, d.base.String()+"/panel/api/v1/apps", bytes.NewReader(body))
 	if err != nil {
 		return err
 	}
-	if d.ClientID = p.ids["client_id"]; d.ClientID == "" {
-		d.ClientID = clientIDs.FindString(p.text)
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("X-Stead-Panel", "1")
+	res, err := d.browser.client.Do(req)
+	if err != nil {
+		return err
 	}
-	if d.ClientID == "" {
-		return fmt.Errorf("the page shows no client id: %s", shorten(p.text, 300))
+	defer func() { _ = res.Body.Close() }() // the recorder has read it to its end
+	var made struct {
+		ClientID string `json:"client_id"`
+		Message  string `json:"message"`
+	}
+	if err := json.NewDecoder(res.Body).Decode(&made); err != nil {
+		return fmt.Errorf("the registration of an application: %w", err)
+	}
+	if d.ClientID = made.ClientID; d.ClientID == "" {
+		return fmt.Errorf("the application was not registered: %d %s", res.StatusCode, made.Message)
 	}
 	d.report.note("client_id %s", d.ClientID)
 	return nil

@@ -41,7 +41,6 @@ type page struct {
 	location *url.URL // where the page redirects the browser, when that is the application
 	title    string
 	text     string // visible, for messages
-	ids      map[string]string
 	forms    []form
 }
 
@@ -156,13 +155,10 @@ func parsePage(at *url.URL, r io.Reader) (*page, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &page{at: at, ids: map[string]string{}}
+	p := &page{at: at}
 	for n := range root.Descendants() {
 		if n.Type != html.ElementNode {
 			continue
-		}
-		if id := attr(n, "id"); id != "" {
-			p.ids[id] = textOf(n)
 		}
 		switch n.DataAtom {
 		case atom.Title:

@@ -65,7 +65,7 @@ func TestAResellersClientComesInByALinkOnce(t *testing.T) {
 			t.Errorf("%s before coming in: %d", path, a.status)
 		}
 	}
-	if a := b.post("/client/one", nil); a.status != http.StatusSeeOther || a.to != "/client" || !strings.Contains(a.header.Get("Set-Cookie"), "HttpOnly") {
+	if a := b.post("/client/one", nil); a.status != http.StatusSeeOther || a.to != "/client/panel/" || !strings.Contains(a.header.Get("Set-Cookie"), "HttpOnly") {
 		t.Fatalf("%d to %s, %v", a.status, a.to, a.header)
 	}
 	if a := other.post("/client/one", nil); a.status != http.StatusNotFound {
@@ -101,7 +101,7 @@ func TestAResellersClientComesInByALinkOnce(t *testing.T) {
 	}
 
 	// The visit opens nothing of the account whose service it is.
-	for _, path := range []string{"/account", credentialsPage, "/account/services/10/terminal"} {
+	for _, path := range []string{"/panel/", credentialsPage, "/account/keys"} {
 		if a := b.get(path); a.status != http.StatusSeeOther || !strings.HasPrefix(a.to, "/login") {
 			t.Errorf("%s: %d to %s", path, a.status, a.to)
 		}

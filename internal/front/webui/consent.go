@@ -32,18 +32,6 @@ func (ui *UI) oauthRoutes(mux *http.ServeMux) {
 	}
 	page("GET /oauth/authorize", ui.throttled(ui.authorize))
 	page("POST /oauth/authorize", ui.throttled(ui.requireSession(ui.decide)))
-	page("GET /account/applications", ui.requireSession(ui.applications))
-	page("GET /account/applications/new", ui.requireSession(ui.newApplication))
-	page("POST /account/applications", ui.requireRecentForm(ui.createApplication))
-	page("GET /account/applications/{application}", ui.requireSession(ui.application))
-	page("POST /account/applications/{application}", ui.requireSession(ui.updateApplication))
-	page("POST /account/applications/{application}/secret", ui.requireRecentForm(ui.rotateSecret))
-	page("GET /account/applications/{application}/secret", func(w http.ResponseWriter, r *http.Request) {
-		ui.redirect(w, r, "/account/applications/"+url.PathEscape(r.PathValue("application")))
-	})
-	page("POST /account/applications/{application}/delete", ui.requireSession(ui.deleteApplication))
-	page("GET /account/connections", ui.requireSession(ui.connections))
-	page("POST /account/connections/{application}/disconnect", ui.requireSession(ui.disconnect))
 }
 
 func (ui *UI) throttled(page http.HandlerFunc) http.HandlerFunc {
@@ -166,6 +154,13 @@ func (ui *UI) approve(w http.ResponseWriter, r *http.Request, ask *oauth.Ask, as
 		ui.note(r, account.EventApplicationAllowed)
 	}
 	ui.toApplication(w, r, to)
+}
+
+// note records in the account's security log what another section has done; without the record it is done all the same.
+func (ui *UI) note(r *http.Request, kind account.EventKind) {
+	if err := ui.Accounts.Note(r.Context(), ui.session(r).Account.ID, kind, ui.client(r)); err != nil {
+		ui.Log.WarnContext(r.Context(), "cannot write the security log", "kind", string(kind), "error", err)
+	}
 }
 
 // askRefused sends a refusal to the application when its redirect can be trusted, and shows it to the user otherwise.

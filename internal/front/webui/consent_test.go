@@ -12,7 +12,6 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
 	"golang.org/x/oauth2"
 
@@ -315,97 +314,8 @@ func TestAMistakeOfTheApplicationIsShownAndNotRedirected(t *testing.T) {
 		t.Errorf("too many requests: %d", w.Code)
 	}
 	s.busy, s.off[api.OAuth] = false, true
-	for _, path := range []string{authorizePath(app), "/account/applications", "/account/connections"} {
-		if w := ann.get(path); w.Code != http.StatusNotFound {
-			t.Errorf("%s switched off: %d", path, w.Code)
-		}
-	}
-}
-
-func TestAnOwnerManagesApplicationsOnPages(t *testing.T) {
-	t.Parallel()
-	s := newSite(t)
-	ann, bob := s.visitor("ann@example.com", "en"), s.visitor("bob@example.com", "uz")
-	if w := (visitor{site: s}).get("/account/applications"); w.Code != http.StatusSeeOther {
-		t.Errorf("a stranger: %d", w.Code)
-	}
-	form := url.Values{"name": {"Mine"}, "type": {"confidential"}, "redirect_uris": {clientURL + "\r\nhttp://127.0.0.1/cb"}, "scope": {"profile", "orders:read"}}
-	bad := url.Values{"name": {""}, "type": {"public"}, "redirect_uris": {"http://a.example/"}}
-	if w := ann.do(http.MethodPost, "/account/applications", bad); w.Code != http.StatusUnprocessableEntity || !strings.Contains(w.Body.String(), "http://a.example/") {
-		t.Errorf("a bad form: %d", w.Code)
-	}
-	bad.Set("scope", "profile")
-	if w := ann.do(http.MethodPost, "/account/applications", bad); w.Code != http.StatusUnprocessableEntity || !strings.Contains(w.Body.String(), "must use https") {
-		t.Errorf("a bad form: %d %s", w.Code, w.Body)
-	}
-	made := ann.do(http.MethodPost, "/account/applications", form)
-	secretShown := regexp.MustCompile(`sts_\w+`).FindString(made.Body.String())
-	if made.Code != http.StatusCreated || secretShown == "" {
-		t.Fatalf("registered: %d %s", made.Code, made.Body)
-	}
-	apps, _, err := s.oauth.ListApplications(t.Context(), ann.account, 10, 0)
-	if err != nil || len(apps) != 1 || len(apps[0].RedirectURIs) != 2 || apps[0].Scopes.String() != "profile orders:read" {
-		t.Fatalf("registered %+v, error %v", apps, err)
-	}
-	path := strings.Replace("/account/applications/ID", "ID", regexp.MustCompile(`/account/applications/(\d+)`).FindStringSubmatch(made.Body.String())[1], 1)
-	if w := ann.get("/account/applications"); w.Code != http.StatusOK || !strings.Contains(w.Body.String(), apps[0].ClientID) {
-		t.Errorf("listed: %d", w.Code)
-	}
-	if w := ann.get(path); w.Code != http.StatusOK || strings.Contains(w.Body.String(), "sts_") {
-		t.Errorf("the secret is shown again: %d", w.Code)
-	}
-	if w := ann.get("/account/applications/new"); w.Code != http.StatusOK {
-		t.Errorf("the empty form: %d", w.Code)
-	}
-	for _, p := range []string{path, path + "/secret", path + "/delete"} {
-		if w := bob.do(http.MethodPost, p, form); w.Code != http.StatusNotFound {
-			t.Errorf("a stranger at %s: %d", p, w.Code)
-		}
-	}
-	form.Set("name", "Renamed")
-	if w := ann.do(http.MethodPost, path, form); w.Code != http.StatusSeeOther {
-		t.Errorf("saved: %d %s", w.Code, w.Body)
-	}
-	if w := ann.do(http.MethodPost, path+"/secret", url.Values{}); w.Code != http.StatusOK || !strings.Contains(w.Body.String(), "sts_") || strings.Contains(w.Body.String(), secretShown) {
-		t.Errorf("rotated: %d", w.Code)
-	}
-	// A session that was left open makes no application and no secret.
-	s.clk.Advance(time.Hour)
-	for _, p := range []string{"/account/applications", path + "/secret"} {
-		if w := ann.do(http.MethodPost, p, form); w.Code != http.StatusOK || strings.Contains(w.Body.String(), "sts_") || !strings.Contains(w.Body.String(), `name="password"`) {
-			t.Errorf("%s an hour after signing in: %d %s", p, w.Code, w.Body)
-		}
-	}
-	if w := ann.do(http.MethodPost, path+"/delete", url.Values{}); w.Code != http.StatusSeeOther {
-		t.Errorf("deleted: %d", w.Code)
-	}
-	if w := ann.get(path); w.Code != http.StatusNotFound {
-		t.Errorf("after that: %d", w.Code)
-	}
-	if w := ann.get("/account/applications/x"); w.Code != http.StatusNotFound {
-		t.Errorf("no number: %d", w.Code)
-	}
-}
-
-func TestAUserDisconnectsAnApplicationOnThePage(t *testing.T) {
-	t.Parallel()
-	s := newSite(t)
-	ann, bob := s.visitor("ann@example.com", "uz"), s.visitor("bob@example.com", "en")
-	app := bob.register("Bob's app", oauth.Confidential)
-	landed(t, ann.do(http.MethodPost, "/oauth/authorize", decision(t, ann.get(authorizePath(app)), "allow")))
-	page := ann.get("/account/connections").Body.String()
-	if !strings.Contains(page, "Bob&#39;s app") || !strings.Contains(page, "hali ishlatilmagan") {
-		t.Errorf("the page is %s", page)
-	}
-	path := regexp.MustCompile(`/account/connections/\d+/disconnect`).FindString(page)
-	if w := bob.do(http.MethodPost, path, url.Values{}); w.Code != fault.KindNotFound.Status() {
-		t.Errorf("somebody else disconnects: %d", w.Code)
-	}
-	if w := ann.do(http.MethodPost, path, url.Values{}); w.Code != http.StatusSeeOther {
-		t.Errorf("disconnected: %d", w.Code)
-	}
-	if w := ann.get(authorizePath(app)); w.Code != http.StatusOK {
-		t.Errorf("nobody is asked again: %d", w.Code)
+	if w := ann.get(authorizePath(app)); w.Code != http.StatusNotFound {
+		t.Errorf("switched off: %d", w.Code)
 	}
 }
 

@@ -86,7 +86,7 @@ func (ui *UI) keyRoutes(mux *http.ServeMux) {
 	ui.handle(mux, "GET /account/keys/{key}/revoke", func(w http.ResponseWriter, r *http.Request) { ui.redirect(w, r, "/account/keys") })
 }
 
-// resells reports whether to link to the visitor's keys. When the answer is unknown it says no.
+// resells reports whether the visitor is a reseller. When the answer is unknown it says no.
 func (ui *UI) resells(r *http.Request) bool {
 	s := ui.session(r)
 	if s == nil || ui.Keys == nil || !ui.Sections.Enabled(api.Reseller) {

@@ -14,23 +14,11 @@ import (
 // challengeCookie holds the ceremony of a browser's authenticator.
 const challengeCookie = "stead_challenge"
 
-// passkeys tells a page whether passkeys work on it, and if not, the origin at which they do; it is empty when they
-// work nowhere.
-type passkeys struct {
-	Here      bool
-	Elsewhere string
-}
-
-func (ui *UI) passkeys(r *http.Request) passkeys {
+// passkeys reports whether passkeys work at the address of the page: they are bound to a name.
+func (ui *UI) passkeys(r *http.Request) bool {
 	origin := ui.Accounts.PasskeyOrigin()
-	if origin == "" {
-		return passkeys{}
-	}
 	// Behind a proxy that rewrites Host, the public address decides.
-	if origin == ui.BaseURL || strings.HasSuffix(origin, "://"+r.Host) {
-		return passkeys{Here: true}
-	}
-	return passkeys{Elsewhere: origin}
+	return origin != "" && (origin == ui.BaseURL || strings.HasSuffix(origin, "://"+r.Host))
 }
 
 // passkeyBody is the request of passkey.js.
@@ -38,7 +26,6 @@ type passkeyBody struct {
 	// Step is "code" when the passkey completes a sign-in by password.
 	Step       string          `json:"step"`
 	Next       string          `json:"next"`
-	Name       string          `json:"name"`
 	Credential json.RawMessage `json:"credential"`
 }
 
@@ -126,37 +113,6 @@ func (ui *UI) passkeySignIn(w http.ResponseWriter, r *http.Request) {
 	}
 	ui.enter(w, r, out)
 	ui.say(w, r, http.StatusOK, map[string]string{"next": safeNext(b.Next)})
-}
-
-func (ui *UI) passkeyOptions(w http.ResponseWriter, r *http.Request) {
-	c, err := ui.Accounts.BeginPasskey(r.Context(), *ui.session(r))
-	if err != nil {
-		ui.refuse(w, r, err)
-		return
-	}
-	ui.ask(w, r, c)
-}
-
-func (ui *UI) addPasskey(w http.ResponseWriter, r *http.Request) {
-	b, err := readPasskey(r)
-	if err == nil {
-		err = ui.Accounts.FinishPasskey(r.Context(), *ui.session(r), ui.cookie(r, challengeCookie), b.Name, b.Credential, ui.client(r))
-		ui.dropCookie(w, challengeCookie)
-	}
-	if err != nil {
-		ui.refuse(w, r, err)
-		return
-	}
-	ui.flash(w, "webui.flash.passkey_added")
-	ui.say(w, r, http.StatusOK, map[string]string{"next": "/account/security"})
-}
-
-func (ui *UI) deletePasskey(w http.ResponseWriter, r *http.Request) {
-	id, err := pathID(r, "passkey")
-	if err == nil {
-		err = ui.Accounts.DeletePasskey(r.Context(), *ui.session(r), id, ui.client(r))
-	}
-	ui.done(w, r, err, "webui.flash.passkey_removed", "/account/security")
 }
 
 // pathID parses an id of the address; an invalid one names nothing.

@@ -55,16 +55,13 @@ type view struct {
 	// Flash is the id of a text about the last form's result.
 	Flash string
 	// Path is this page's address, for the language switch.
-	Path     string
-	Asset    assets
-	Passkeys passkeys
-	// HasServices says that there are pages of services, and HasPanel that there is the panel.
-	HasServices, HasPanel bool
+	Path  string
+	Asset assets
+	// Passkeys says that passkeys work on this page.
+	Passkeys bool
 	// Client says that the reader is a reseller's client: the page names nothing of our shop and links to nothing
 	// there.
 	Client bool
-	// Resells says that the visitor has a page of keys.
-	Resells bool
 	// Header and Footer are the links to public pages.
 	Header, Footer []siteLink
 	// Meta is nil on pages that are for their visitor alone.
@@ -134,7 +131,7 @@ func (ui *UI) renderWith(w http.ResponseWriter, r *http.Request, status int, nam
 	v := view{
 		Page: name, Lang: i18n.Lang(r.Context()), Session: ui.session(r), Company: b.Name, Brand: b,
 		Flash: ui.takeFlash(w, r), Path: backTo(r), Asset: assetNames, Passkeys: ui.passkeys(r),
-		HasServices: ui.Services != nil, HasPanel: ui.API != nil, Client: strings.HasPrefix(r.URL.Path+"/", "/client/"), Resells: ui.resells(r), Meta: m, Data: data,
+		Client: strings.HasPrefix(r.URL.Path+"/", "/client/"), Meta: m, Data: data,
 	}
 	v.Header, v.Footer = ui.siteLinks(r)
 	var buf bytes.Buffer

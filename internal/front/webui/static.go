@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"stead.dev/stead/internal/platform/fault"
-	"stead.dev/stead/web"
 )
 
 //go:embed static/style.css static/passkey.js
@@ -18,19 +17,11 @@ var staticFiles embed.FS
 
 // assets are the addresses of the pages' static files. Each contains the hash of its content, so browsers may cache it
 // for ever.
-type assets struct{ Style, Passkey, Terminal, TerminalStyle string }
+type assets struct{ Style, Passkey string }
 
-var assetNames = assets{
-	Style: assetName("style.css"), Passkey: assetName("passkey.js"), Terminal: assetName("terminal.js"), TerminalStyle: assetName("terminal.css"),
-}
+var assetNames = assets{Style: assetName("style.css"), Passkey: assetName("passkey.js")}
 
-// asset is an embedded file: of this package, or of the built ones.
-func asset(name string) ([]byte, error) {
-	if content, err := staticFiles.ReadFile("static/" + name); err == nil {
-		return content, nil
-	}
-	return web.Dist.ReadFile("dist/" + name)
-}
+func asset(name string) ([]byte, error) { return staticFiles.ReadFile("static/" + name) }
 
 func assetName(name string) string {
 	content, _ := asset(name) // embedded, so it cannot fail

@@ -2,7 +2,6 @@ package webui
 
 import (
 	"context"
-	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -44,28 +43,6 @@ const (
 	// stillThere is how often a terminal checks that its browser is connected and signed in.
 	stillThere = 30 * time.Second
 )
-
-// terminalData is what the page "terminal" shows.
-type terminalData struct {
-	Service Hosting
-	Base    string
-	Nonce   string
-}
-
-func (ui *UI) showTerminal(w http.ResponseWriter, r *http.Request) {
-	h, err := ui.hosting(r)
-	if err == nil {
-		err = ui.Terminals.CheckTerminal(r.Context(), ui.session(r).Account.ID, h.ID)
-	}
-	if err != nil {
-		ui.fail(w, r, err)
-		return
-	}
-	d := terminalData{Service: h, Base: fmt.Sprintf("/account/services/%d/terminal", h.ID), Nonce: rand.Text()}
-	// The terminal creates styles when the window changes; they carry the page's nonce.
-	w.Header().Set("Content-Security-Policy", strings.Replace(policy(""), "style-src 'self'", "style-src 'self' 'nonce-"+d.Nonce+"'", 1))
-	ui.render(w, r, http.StatusOK, "terminal", d)
-}
 
 func (ui *UI) terminalTicket(w http.ResponseWriter, r *http.Request) {
 	s := ui.session(r)

@@ -102,6 +102,26 @@ func (ui *UI) requireSession(page http.HandlerFunc) http.HandlerFunc {
 	}
 }
 
+// requireOwner admits the owner of the account, who has proved a short time ago who they are, to what the panel's scripts ask
+// for beside the operations.
+func (ui *UI) requireOwner(page http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		v, _ := r.Context().Value(visitKey{}).(*visit)
+		switch {
+		case v != nil && v.err != nil:
+			ui.refuse(w, r, v.err)
+		case v == nil || v.session == nil:
+			ui.refuse(w, r, fault.Unauthenticated.New())
+		case v.session.ActingID != 0:
+			ui.refuse(w, r, fault.OwnerRequired.New())
+		case !v.session.Recent(ui.Clock.Now()):
+			ui.refuse(w, r, fault.ReauthenticationRequired.New())
+		default:
+			page(w, r)
+		}
+	}
+}
+
 // requireRecent is requireSession for changes of credentials, which also need a recent sign-in.
 func (ui *UI) requireRecent(page http.HandlerFunc) http.HandlerFunc {
 	return ui.requireSession(func(w http.ResponseWriter, r *http.Request) {

@@ -98,20 +98,6 @@ type site struct {
 // hostings are the services of the account that registered first.
 type hostings []webui.Hosting
 
-// Hosting shows three a page.
-func (h hostings) Hosting(_ context.Context, accountID, below int64) (list []webui.Hosting, more bool, err error) {
-	for _, one := range h {
-		switch {
-		case accountID != 1 || below != 0 && one.ID >= below:
-		case len(list) == 3:
-			return list, true, nil
-		default:
-			list = append(list, one)
-		}
-	}
-	return list, false, nil
-}
-
 func (h hostings) OneHosting(_ context.Context, accountID, id int64) (webui.Hosting, error) {
 	for _, one := range h {
 		if accountID == 1 && one.ID == id {
@@ -190,15 +176,12 @@ func newSite(t *testing.T) *site {
 		Status: shown, Templates: templates.All(), Reviews: reviews.New(reviews.Config{DB: d}),
 		Services: hostings{
 			{ID: 10, Name: "Blog <1>", Domain: "blog.example.com", Status: "active"},
-			{ID: 9, Name: "shop.example.com", Domain: "shop.example.com", Status: "suspended"},
-			{ID: 8, Name: "new.example.com", Domain: "new.example.com", Status: "provisioning"},
-			{ID: 7, Name: "late.example.com", Domain: "late.example.com", Status: "past_due"},
-			{ID: 6, Name: "old.example.com", Domain: "old.example.com", Status: "terminating"},
 		}, Credentials: s.credentials, Terminals: s.terminals,
 		Clients: s.clients,
 		Keys:    s.keys, Sections: everySection{},
 		Accounts: s.accounts, Clock: clk, Log: log, BaseURL: s.url, Brand: brand.Fixed(brand.Brand{Name: "Stead & Sons", Support: "help@stead.test"}), Language: "en",
 		ClientAddr: func(*http.Request) netip.Addr { return netip.MustParseAddr("203.0.113.7") },
+		API:        http.NotFoundHandler(), // the panel is drawn, and finds no operation
 		Domains:    names{},
 		Demo:       &webui.Demo{Email: "demo@example.com", Password: "demo password"},
 		Catalog: shelf{{Name: "Hosting <b>", Features: []string{"Quick & quiet"}, Plans: []webui.Plan{

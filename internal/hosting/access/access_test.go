@@ -313,7 +313,7 @@ func TestTheShellIsSwitched(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, w *world) {
 		first := made[shellShown](w, w.expect("PUT", "/10/shell", "own", `{"enabled":true}`, 200, ""))
-		if !first.Enabled || first.Status != "pending" || first.Host != nil || first.Shell != "bash" || *first.WebTerminalURL != "https://stead.test/account/services/10/terminal" {
+		if !first.Enabled || first.Status != "pending" || first.Host != nil || first.Shell != "bash" || *first.WebTerminalURL != "https://stead.test/panel/services/10/terminal" {
 			t.Errorf("%+v", first)
 		}
 		w.apply(10)

@@ -219,5 +219,5 @@ func (s *Service) changeKeys(ctx context.Context, accountID, serviceID int64, f 
 
 // terminalURL is where the terminal of a service is.
 func (s *Service) terminalURL(serviceID int64) string {
-	return fmt.Sprintf("%s/account/services/%d/terminal", s.BaseURL, serviceID)
+	return fmt.Sprintf("%s/panel/services/%d/terminal", s.BaseURL, serviceID)
 }

@@ -102,6 +102,12 @@ test("a passkey is made, by a device with a fingerprint reader, and removed", as
   await page.getByRole("dialog").getByLabel("Name").fill("My phone");
   await page.getByRole("dialog").getByRole("button", { name: "Add a passkey" }).click();
   await expect(page.getByText("My phone", { exact: true })).toBeVisible();
+
+  // It signs in by itself.
+  await page.context().clearCookies();
+  await page.goto(`${named}/login?next=%2Fpanel%2Faccount%2Fsecurity`);
+  await page.getByRole("button", { name: "Sign in with a passkey" }).click();
+  await page.waitForURL(/\/panel\/account\/security$/);
   await page.getByRole("button", { name: "Remove the passkey My phone" }).click();
   await page.getByRole("dialog").getByRole("button", { name: "Remove the passkey My phone" }).click();
   await expect(page.getByText("The passkey is removed.")).toBeVisible();

@@ -13,27 +13,16 @@
       method: 'POST', credentials: 'same-origin',
       headers: {'Content-Type': 'application/json'}, body: JSON.stringify(body),
     });
-    if (answer.redirected) { // the password must be confirmed first
-      location.assign(answer.url);
-      return new Promise(() => {});
-    }
     const said = await answer.json();
     if (!answer.ok) throw new Refused(said.message);
     return said;
   };
 
-  const ceremonies = {
-    register: async (form) => {
-      const options = PublicKeyCredential.parseCreationOptionsFromJSON((await post('/account/passkeys/options', {})).publicKey);
-      const credential = await navigator.credentials.create({publicKey: options});
-      return post('/account/passkeys', {name: form.elements.passkey_name.value, credential: credential.toJSON()});
-    },
-    login: async (form) => {
-      const {step, next} = form.dataset;
-      const options = PublicKeyCredential.parseRequestOptionsFromJSON((await post('/login/passkey/options', {step})).publicKey);
-      const credential = await navigator.credentials.get({publicKey: options});
-      return post('/login/passkey', {step, next, credential: credential.toJSON()});
-    },
+  const signIn = async (form) => {
+    const {step, next} = form.dataset;
+    const options = PublicKeyCredential.parseRequestOptionsFromJSON((await post('/login/passkey/options', {step})).publicKey);
+    const credential = await navigator.credentials.get({publicKey: options});
+    return post('/login/passkey', {step, next, credential: credential.toJSON()});
   };
 
   for (const form of document.querySelectorAll('form[data-passkey]')) {
@@ -43,7 +32,7 @@
       const problem = form.querySelector('[role=alert]');
       problem.hidden = true;
       try {
-        const said = await ceremonies[form.dataset.passkey](form);
+        const said = await signIn(form);
         location.assign(said.next);
       } catch (err) {
         if (err.name === 'NotAllowedError' || err.name === 'AbortError') return; // the person changed their mind

@@ -1,5 +1,6 @@
 import { Button, Stack } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
 import { Suspense } from "react";
 
 import { ApiFailure } from "~/api/failure";
@@ -19,7 +20,7 @@ export function StaffFrame({ path, ...rest }: { path: string } & Omit<StaffPage,
     return (
       <Stack align="flex-start">
         <ErrorNote error={query.error} />
-        <Button component="a" href="/account/security">
+        <Button component={Link} to="/account/security">
           {t("frame.second_factor")}
         </Button>
       </Stack>

@@ -1,4 +1,4 @@
-import { Accordion, Anchor, Button, Card, Code, Grid, Group, Progress, Stack, Text, Title } from "@mantine/core";
+import { Accordion, Button, Card, Code, Grid, Group, Progress, Stack, Text, Title } from "@mantine/core";
 import { IconCircleCheck, IconShieldSearch } from "@tabler/icons-react";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 
@@ -141,7 +141,7 @@ function Score({ posture, service }: { posture: Posture; service: number }) {
                       {points < most && key === "two_factor" && (
                         <>
                           {" · "}
-                          <Anchor href="/account/security">{t("two_factor.set")}</Anchor>
+                          <AnchorLink to="/account/security">{t("two_factor.set")}</AnchorLink>
                         </>
                       )}
                     </Text>

@@ -6,6 +6,7 @@ import { useState } from "react";
 
 import { boot, isOn } from "~/app/boot";
 import { money } from "~/i18n/formats";
+import { AnchorLink } from "~/ui/AnchorLink";
 import { Load } from "~/ui/Load";
 import { PageHeader } from "~/ui/PageHeader";
 import { SectionCard } from "~/ui/SectionCard";
@@ -47,7 +48,7 @@ export function Overview() {
         {boot.account && !boot.account.verified && (
           <Alert color="orange" title={t("unverified")}>
             {t("unverified.text", { email: boot.account.email })}{" "}
-            <Anchor href="/account/profile">{t("profile")}</Anchor>
+            <AnchorLink to="/account/profile">{t("profile")}</AnchorLink>
           </Alert>
         )}
         <Needs />

@@ -3,8 +3,9 @@ import "@xterm/xterm/css/xterm.css";
 import { FitAddon } from "@xterm/addon-fit";
 import { Terminal } from "@xterm/xterm";
 
+import { send } from "~/api/client";
 import { ApiFailure } from "~/api/failure";
-import { nonce } from "~/app/boot";
+import { boot, nonce } from "~/app/boot";
 
 export type State = "connecting" | "open" | "ended" | "refused";
 
@@ -13,15 +14,14 @@ const tryAgainLater = 1013;
 /** The largest message that the server accepts is 64 KB; what is pasted may be larger. */
 const piece = 16 << 10;
 
-/** Asks for a ticket, which opens one terminal within seconds. Null says that the person must sign in again first. */
-async function ticketOf(base: string): Promise<string | null> {
+/** Asks for a ticket, which opens one terminal within seconds. */
+async function ticketOf(base: string): Promise<string> {
   let answer: Response;
   try {
-    answer = await fetch(`${base}/ticket`, { method: "POST", redirect: "manual" });
+    answer = await send(new Request(`${base}/ticket`, { method: "POST" }));
   } catch {
     throw new ApiFailure(0, {});
   }
-  if (answer.type === "opaqueredirect") return null;
   const body = (await answer.json().catch(() => ({}))) as Record<string, unknown>;
   if (!answer.ok) throw new ApiFailure(answer.status, body, answer.headers);
   return String(body.ticket);
@@ -66,13 +66,9 @@ export function connect(
 
   const start = async () => {
     options.onState("connecting");
-    const base = `/account/services/${service}/terminal`;
+    const base = `${boot.base}/services/${service}/terminal`;
     const ticket = await ticketOf(base);
     if (closed) return;
-    if (ticket === null) {
-      location.assign(`/account/confirm?next=${encodeURIComponent(location.pathname)}`);
-      return;
-    }
     const address = new URL(`${base}/socket`, location.href);
     address.protocol = location.protocol === "https:" ? "wss:" : "ws:";
     address.searchParams.set("columns", String(terminal.cols));
