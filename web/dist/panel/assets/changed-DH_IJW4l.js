@@ -1,1 +1,0 @@
-import{Gi as e}from"./routes-CyHj2eKa.js";import{t}from"./notice-jbuftkj2.js";function n(){let n=e();return async e=>{await n.invalidateQueries({queryKey:[`staff`]}),t(e)}}export{n as t};

@@ -1,1 +1,0 @@
-import{t as e}from"./Status-_Q31XOrY.js";import{t}from"./texts-QqitLv5_.js";import{Ki as n}from"./routes-CyHj2eKa.js";var r=n(),i={open:`busy`,waiting:`warn`,answered:`good`,closed:`neutral`};function a({status:n}){return(0,r.jsx)(e,{tone:i[n],label:t(`status.${n}`)})}export{a as t};

@@ -1,1 +1,0 @@
-import{wi as e}from"./routes-CyHj2eKa.js";var t=e(`staffsales`);export{t};
