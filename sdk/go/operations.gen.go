@@ -194,6 +194,21 @@ type AccessShellAPI struct {
 	caller *caller
 }
 
+// Get: see where a service is reached by SSH and SFTP.
+//
+// Host, port and user for programs that bring a key of the service, the server's fingerprint to compare, and
+// whether the keys open a shell. Host and port are null before the first key is added or the shell is switched
+// on.
+//
+// GET /api/v1/services/{service}/shell
+func (a *AccessShellAPI) Get(ctx context.Context, service int64, options ...CallOption) (*AccessShell, error) {
+	answer := new(AccessShell)
+	if err := a.caller.call(ctx, request{method: http.MethodGet, path: "/api/v1/services/" + number(service) + "/shell", options: options}, answer); err != nil {
+		return nil, err
+	}
+	return answer, nil
+}
+
 // Set: switch the shell of a service on or off.
 //
 // Without a shell the keys of the service open SFTP only. Switching it off ends the sessions that are open.

@@ -312,6 +312,10 @@ type shellShown struct {
 func TestTheShellIsSwitched(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, w *world) {
+		if never := made[shellShown](w, w.expect("GET", "/10/shell", "own", "", 200, "")); never.Enabled || never.Status != "active" || never.Host != nil {
+			t.Errorf("%+v", never)
+		}
+		w.expect("GET", "/10/shell", "other", "", 404, "not_found")
 		first := made[shellShown](w, w.expect("PUT", "/10/shell", "own", `{"enabled":true}`, 200, ""))
 		if !first.Enabled || first.Status != "pending" || first.Host != nil || first.Shell != "bash" || *first.WebTerminalURL != "https://stead.test/panel/services/10/terminal" {
 			t.Errorf("%+v", first)
@@ -325,6 +329,9 @@ func TestTheShellIsSwitched(t *testing.T) {
 			t.Errorf("%+v", off)
 		}
 		w.apply(10)
+		if shown := made[shellShown](w, w.expect("GET", "/10/shell", "own", "", 200, "")); shown.Status != "active" || shown.Enabled || shown.Host == nil || *shown.Username != "s10" {
+			t.Errorf("%+v", shown)
+		}
 		if on, err := w.machine.ShellAccess(t.Context(), "10"); err != nil || on.Enabled {
 			t.Errorf("%+v, %v", on, err)
 		}

@@ -151,6 +151,18 @@ func (s *Service) Operations() []api.Route {
 			ID: "access.ftp.delete", Path: base + "/ftp/{ftp_account}", Summary: "Remove an FTP account from a service",
 			Description: "Its sessions end; files stay. It is `removing` until the hosting server has followed.",
 		}, func(in *ftpIn) int64 { return in.FTPAccount }, s.ftp().Remove),
+		site.Read(api.Operation[site.ServiceIn, shellWire]{
+			ID: "access.shell.get", Path: base + "/shell", Summary: "See where a service is reached by SSH and SFTP",
+			Description: "Host, port and user for programs that bring a key of the service, the server's fingerprint to compare, and " +
+				"whether the keys open a shell. Host and port are null before the first key is added or the shell is switched on.",
+			Handle: func(ctx context.Context, p auth.Principal, in *site.ServiceIn) (*shellWire, error) {
+				sh, err := s.getShell(ctx, p.AccountID, in.Service)
+				if err != nil {
+					return nil, err
+				}
+				return s.wireShell(sh), nil
+			},
+		}),
 		site.Write(http.MethodPut, api.Operation[shellIn, shellWire]{
 			ID: "access.shell.set", OwnerOnly: true, Path: base + "/shell", Summary: "Switch the shell of a service on or off",
 			Example:     `{"enabled": true}`,

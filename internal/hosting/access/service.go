@@ -151,11 +151,32 @@ func (s *Service) setShell(ctx context.Context, accountID, serviceID int64, enab
 		if sh, err = s.shellOf(ctx, tx, serviceID); err != nil {
 			return err
 		}
-		_, err = site.On[panel.Terminal](s.Panels, on, panel.CapTerminal)
-		sh.terminal = !errors.Is(err, panel.ErrUnsupported)
+		sh.terminal = s.hasTerminal(on)
 		return s.shells().Enqueue(ctx, tx, accountID, serviceID)
 	})
 	return sh, err
+}
+
+// getShell reads the shell of one of the account's services. One whose keys and shell nobody has touched has no row: its
+// shell is off, and the hosting server has nothing to follow.
+func (s *Service) getShell(ctx context.Context, accountID, serviceID int64) (sh shell, err error) {
+	on, err := s.Services.Site(ctx, s.DB, accountID, serviceID)
+	if err != nil {
+		return sh, err
+	}
+	sh, err = s.shellOf(ctx, s.DB, serviceID)
+	if errors.Is(err, fault.NotFound) {
+		sh = shell{}
+		sh.ServiceID, sh.Status, err = serviceID, site.Active, nil
+	}
+	sh.terminal = s.hasTerminal(on)
+	return sh, err
+}
+
+// hasTerminal says whether the service's hosting server opens shells in a browser.
+func (s *Service) hasTerminal(on site.Site) bool {
+	_, err := site.On[panel.Terminal](s.Panels, on, panel.CapTerminal)
+	return !errors.Is(err, panel.ErrUnsupported)
 }
 
 // listKeys answers one page of a service's keys.

@@ -63,6 +63,17 @@ export class AccessShellAPI {
 	}
 
 	/**
+	 * See where a service is reached by SSH and SFTP. Host, port and user for programs that bring a key of the
+	 * service, the server's fingerprint to compare, and whether the keys open a shell. Host and port are null before
+	 * the first key is added or the shell is switched on.
+	 *
+	 * GET /api/v1/services/{service}/shell
+	 */
+	get(service: number, options: CallOptions = {}): Promise<Answer<"access.shell.get">> {
+		return this.#caller.call({ method: "GET", path: `/api/v1/services/${encodeURIComponent(service)}/shell`, options });
+	}
+
+	/**
 	 * Switch the shell of a service on or off. Without a shell the keys of the service open SFTP only. Switching it
 	 * off ends the sessions that are open.
 	 *

@@ -4144,7 +4144,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        get?: never;
+        /**
+         * See where a service is reached by SSH and SFTP
+         * @description Host, port and user for programs that bring a key of the service, the server's fingerprint to compare, and whether the keys open a shell. Host and port are null before the first key is added or the shell is switched on.
+         */
+        get: operations["access.shell.get"];
         /**
          * Switch the shell of a service on or off
          * @description Without a shell the keys of the service open SFTP only. Switching it off ends the sessions that are open.
@@ -17570,6 +17574,29 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ServicesRenewal"];
+                };
+            };
+        };
+    };
+    "access.shell.get": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the service */
+                service: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AccessShell"];
                 };
             };
         };

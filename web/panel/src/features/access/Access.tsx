@@ -5,7 +5,9 @@ import { IconKey, IconTrash, IconUpload } from "@tabler/icons-react";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 
 import { megabytes } from "~/i18n/formats";
+import { useAction } from "~/ui/action";
 import { Confirm } from "~/ui/Confirm";
+import { Copy } from "~/ui/Copy";
 import { DataTable } from "~/ui/DataTable";
 import { Empty } from "~/ui/Empty";
 import { ErrorNote } from "~/ui/ErrorNote";
@@ -16,7 +18,17 @@ import { PageHeader } from "~/ui/PageHeader";
 import { Status, type Tone } from "~/ui/Status";
 import { When } from "~/ui/When";
 
-import { createFtp, createKey, deleteFtp, deleteKey, ftpAccounts, sshKeys, type FtpAccount } from "./api";
+import {
+  createFtp,
+  createKey,
+  deleteFtp,
+  deleteKey,
+  ftpAccounts,
+  setShell,
+  shell,
+  sshKeys,
+  type FtpAccount,
+} from "./api";
 import { t } from "./texts";
 import { keyProblem, userProblem } from "./validate";
 
@@ -28,6 +40,7 @@ export function Access({ service }: { service: number }) {
       <PageHeader title={t("title")} description={t("description")} />
       <Stack gap="xl">
         <Keys service={service} />
+        <Server service={service} />
         <Ftp service={service} />
       </Stack>
     </>
@@ -109,6 +122,60 @@ function Keys({ service }: { service: number }) {
         />
       </Modal>
     </section>
+  );
+}
+
+/** Where programs that bring a key connect to, and whether the keys open a shell there. */
+function Server({ service }: { service: number }) {
+  const query = useQuery(shell(service));
+  const queries = useQueryClient();
+  const [flip, { busy, error }] = useAction(async (enabled: boolean) => {
+    await setShell(service, enabled);
+    await queries.invalidateQueries({ queryKey: ["service", service, "shell"] });
+    done(t(enabled ? "shell.on" : "shell.off"));
+  });
+  return (
+    <section aria-labelledby="server">
+      <Title order={2} size="h4" id="server" mb="sm">
+        {t("server")}
+      </Title>
+      <Load query={query}>
+        {({ enabled, host, port, username, fingerprint, status }) => (
+          <Stack gap="xs">
+            {host === null ? (
+              <Text c="dimmed">{t("server.wait")}</Text>
+            ) : (
+              <>
+                <Fact label={t("server.address")} value={port === null ? host : `${host}:${port}`} />
+                {username !== null && <Fact label={t("server.user")} value={username} />}
+                {fingerprint !== null && <Fact label={t("server.fingerprint")} value={fingerprint} />}
+              </>
+            )}
+            {status === "failed" && <Status tone="bad" label={t("status.failed")} />}
+            <Switch
+              mt="xs"
+              label={t("shell")}
+              description={t("shell.text")}
+              checked={enabled}
+              disabled={busy}
+              onChange={(event) => void flip(event.currentTarget.checked)}
+            />
+            <ErrorNote error={error} />
+          </Stack>
+        )}
+      </Load>
+    </section>
+  );
+}
+
+function Fact({ label, value }: { label: string; value: string }) {
+  return (
+    <div>
+      <Text size="sm" c="dimmed">
+        {label}
+      </Text>
+      <Copy value={value} label={label} />
+    </div>
   );
 }
 

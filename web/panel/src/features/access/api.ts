@@ -20,6 +20,19 @@ export const createKey = (service: number, body: { name?: string; public_key: st
 export const deleteKey = (service: number, ssh_key: number) =>
   call(api.DELETE("/api/v1/services/{service}/ssh-keys/{ssh_key}", { params: { path: { service, ssh_key } } }));
 
+export type Shell = components["schemas"]["AccessShell"];
+
+export const shell = (service: number) =>
+  queryOptions({
+    queryKey: ["service", service, "shell"],
+    queryFn: ({ signal }) =>
+      call(api.GET("/api/v1/services/{service}/shell", { params: { path: { service } }, signal })),
+    refetchInterval: (query) => (query.state.data?.status === "pending" ? 1000 : false),
+  });
+
+export const setShell = (service: number, enabled: boolean) =>
+  call(api.PUT("/api/v1/services/{service}/shell", { params: { path: { service } }, body: { enabled } }));
+
 const changing = (account: FtpAccount) => account.status === "pending" || account.status === "removing";
 
 export const ftpAccounts = (service: number) =>
