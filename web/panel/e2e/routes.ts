@@ -42,6 +42,7 @@ export const routes = [
   "/services/$service/access",
   "/services/$service/mail",
   "/services/$service/domains",
+  "/service/dns",
   "/support",
   "/support/new",
 ];
