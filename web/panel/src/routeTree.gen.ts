@@ -38,6 +38,7 @@ import { Route as ResellerIndexRouteImport } from "./routes/reseller.index";
 import { Route as ResellerEventsRouteImport } from "./routes/reseller.events";
 import { Route as ResellerSettingsRouteImport } from "./routes/reseller.settings";
 import { Route as ResellerStartRouteImport } from "./routes/reseller.start";
+import { Route as ServicePageRouteImport } from "./routes/service.$page";
 import { Route as ServicesIndexRouteImport } from "./routes/services.index";
 import { Route as StaffSplatRouteImport } from "./routes/staff.$";
 import { Route as SupportIndexRouteImport } from "./routes/support.index";
@@ -209,6 +210,11 @@ const ResellerStartRoute = ResellerStartRouteImport.update({
   path: "/start",
   getParentRoute: () => ResellerRoute,
 } as any);
+const ServicePageRoute = ServicePageRouteImport.update({
+  id: "/service/$page",
+  path: "/service/$page",
+  getParentRoute: () => rootRouteImport,
+} as any);
 const ServicesIndexRoute = ServicesIndexRouteImport.update({
   id: "/services/",
   path: "/services/",
@@ -366,6 +372,7 @@ export interface FileRoutesByFullPath {
   "/reseller/events": typeof ResellerEventsRoute;
   "/reseller/settings": typeof ResellerSettingsRoute;
   "/reseller/start": typeof ResellerStartRoute;
+  "/service/$page": typeof ServicePageRoute;
   "/staff/$": typeof StaffSplatRoute;
   "/support/$ticket": typeof SupportTicketRoute;
   "/support/new": typeof SupportNewRoute;
@@ -421,6 +428,7 @@ export interface FileRoutesByTo {
   "/reseller/events": typeof ResellerEventsRoute;
   "/reseller/settings": typeof ResellerSettingsRoute;
   "/reseller/start": typeof ResellerStartRoute;
+  "/service/$page": typeof ServicePageRoute;
   "/staff/$": typeof StaffSplatRoute;
   "/support/$ticket": typeof SupportTicketRoute;
   "/support/new": typeof SupportNewRoute;
@@ -478,6 +486,7 @@ export interface FileRoutesById {
   "/reseller/events": typeof ResellerEventsRoute;
   "/reseller/settings": typeof ResellerSettingsRoute;
   "/reseller/start": typeof ResellerStartRoute;
+  "/service/$page": typeof ServicePageRoute;
   "/staff/$": typeof StaffSplatRoute;
   "/support/$ticket": typeof SupportTicketRoute;
   "/support/new": typeof SupportNewRoute;
@@ -536,6 +545,7 @@ export interface FileRouteTypes {
     | "/reseller/events"
     | "/reseller/settings"
     | "/reseller/start"
+    | "/service/$page"
     | "/staff/$"
     | "/support/$ticket"
     | "/support/new"
@@ -591,6 +601,7 @@ export interface FileRouteTypes {
     | "/reseller/events"
     | "/reseller/settings"
     | "/reseller/start"
+    | "/service/$page"
     | "/staff/$"
     | "/support/$ticket"
     | "/support/new"
@@ -647,6 +658,7 @@ export interface FileRouteTypes {
     | "/reseller/events"
     | "/reseller/settings"
     | "/reseller/start"
+    | "/service/$page"
     | "/staff/$"
     | "/support/$ticket"
     | "/support/new"
@@ -701,6 +713,7 @@ export interface RootRouteChildren {
   InvoicesInvoiceRoute: typeof InvoicesInvoiceRoute;
   MonitorsMonitorRoute: typeof MonitorsMonitorRoute;
   OrdersOrderRoute: typeof OrdersOrderRoute;
+  ServicePageRoute: typeof ServicePageRoute;
   StaffSplatRoute: typeof StaffSplatRoute;
   SupportTicketRoute: typeof SupportTicketRoute;
   SupportNewRoute: typeof SupportNewRoute;
@@ -938,6 +951,13 @@ declare module "@tanstack/react-router" {
       preLoaderRoute: typeof ResellerStartRouteImport;
       parentRoute: typeof ResellerRoute;
     };
+    "/service/$page": {
+      id: "/service/$page";
+      path: "/service/$page";
+      fullPath: "/service/$page";
+      preLoaderRoute: typeof ServicePageRouteImport;
+      parentRoute: typeof rootRouteImport;
+    };
     "/services/": {
       id: "/services/";
       path: "/services";
@@ -1155,6 +1175,7 @@ const rootRouteChildren: RootRouteChildren = {
   InvoicesInvoiceRoute: InvoicesInvoiceRoute,
   MonitorsMonitorRoute: MonitorsMonitorRoute,
   OrdersOrderRoute: OrdersOrderRoute,
+  ServicePageRoute: ServicePageRoute,
   StaffSplatRoute: StaffSplatRoute,
   SupportTicketRoute: SupportTicketRoute,
   SupportNewRoute: SupportNewRoute,

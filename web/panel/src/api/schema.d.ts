@@ -4247,7 +4247,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        get?: never;
+        /**
+         * See where a service is reached by SSH and SFTP
+         * @description Host, port and user for programs that bring a key of the service, the server's fingerprint to compare, and whether the keys open a shell. Host and port are null before the first key is added or the shell is switched on.
+         */
+        get: operations["access.shell.get"];
         /**
          * Switch the shell of a service on or off
          * @description Without a shell the keys of the service open SFTP only. Switching it off ends the sessions that are open.
@@ -50134,6 +50138,101 @@ export interface operations {
                 };
             };
             /** @description Unprocessable Entity: `idempotency_key_invalid`, `idempotency_key_reused`, `insufficient_funds`, `price_changed`, `renewal_not_allowed`, `service_suspended`, `validation_failed` */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too Many Requests: `rate_limited` */
+            429: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Service Unavailable: `unavailable` */
+            503: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    "access.shell.get": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the service */
+                service: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "enabled": true,
+                     *       "failure_key": null,
+                     *       "fingerprint": "SHA256:9QvV8tqk",
+                     *       "host": "node1.example.com",
+                     *       "port": 443,
+                     *       "shell": "none",
+                     *       "status": "active",
+                     *       "username": "s7",
+                     *       "web_terminal_url": "https://panel.example.com/web_terminal"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["AccessShell"];
+                };
+            };
+            /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Forbidden: `account_suspended`, `insufficient_scope` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Not Found: `not_found`, `section_disabled` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unprocessable Entity: `validation_failed` */
             422: {
                 headers: {
                     [name: string]: unknown;

@@ -1,1 +1,0 @@
-import{Fi as e,Ki as t,On as n}from"./routes-DEzY_MmA.js";var r=t(),i=e(function(e){return(0,r.jsx)(n,{...e})});export{i as t};

@@ -1,1 +1,0 @@
-import{t as e}from"./NativeSelect-0pPPRlO-.js";import{t}from"./texts-Cx90zSbB.js";import{Ki as n}from"./routes-DEzY_MmA.js";var r=n();function i({label:n,value:i,options:a,onChange:o}){return(0,r.jsx)(e,{label:n,value:i??``,onChange:e=>o(e.currentTarget.value||void 0),data:[{value:``,label:t(`filter.all`)},...a.map(([e,t])=>({value:e,label:t}))],maw:260})}export{i as t};

@@ -1,1 +1,0 @@
-import{Ki as e,Tr as t,gr as n}from"./routes-DEzY_MmA.js";import{t as r}from"./InputBase-Cg_dlFon.js";var i=e(),a=n(e=>{let n=t([`Input`,`InputWrapper`,`TextInput`],null,e);return(0,i.jsx)(r,{component:`input`,...n,__staticSelector:`TextInput`})});a.classes=r.classes,a.displayName=`@mantine/core/TextInput`;export{a as t};

@@ -1,1 +1,0 @@
-import{Gi as e}from"./routes-DEzY_MmA.js";import{t}from"./notice-DCXLuETE.js";function n(){let n=e();return async e=>{await n.invalidateQueries({queryKey:[`staff`]}),t(e)}}export{n as t};

@@ -1,1 +1,0 @@
-import{Ui as e,at as t,ot as n}from"./routes-DEzY_MmA.js";var r=e({queryKey:[`me`],queryFn:({signal:e})=>n(t.GET(`/api/v1/me`,{signal:e}))});export{r as t};

@@ -1,1 +1,0 @@
-import{n as e}from"./rolldown-runtime-WkwZ5CU-.js";import{Di as t,Ki as n,lt as r,qi as i,qt as a}from"./routes-DEzY_MmA.js";var o=e(i(),1),s=n();function c(){return(0,o.useEffect)(()=>{r.postMessage({account:t.account?.id}),window.close()},[]),(0,s.jsx)(`p`,{children:a(`session.close`)})}var l=c;export{l as component};

@@ -1,1 +1,0 @@
-import{Di as e,ct as t,ft as n}from"./routes-DEzY_MmA.js";var r=n({baseUrl:e.base,fetch:t});export{r as t};

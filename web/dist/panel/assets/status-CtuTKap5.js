@@ -1,1 +1,0 @@
-import{t as e}from"./Status-VDRCimRY.js";import{t}from"./texts-CRH0j57z.js";import{Ki as n}from"./routes-DEzY_MmA.js";var r=n(),i={open:`busy`,waiting:`warn`,answered:`good`,closed:`neutral`};function a({status:n}){return(0,r.jsx)(e,{tone:i[n],label:t(`status.${n}`)})}export{a as t};

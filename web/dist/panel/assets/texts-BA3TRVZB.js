@@ -1,0 +1,1 @@
+import{Ei as e}from"./routes-Cu6uM_3i.js";var t=e(`staffservices`);export{t};

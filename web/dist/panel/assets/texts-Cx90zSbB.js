@@ -1,1 +1,0 @@
-import{wi as e}from"./routes-DEzY_MmA.js";var t=e(`staff`);export{t};
