@@ -163,7 +163,7 @@ func machineConfig(cfg config.Config, now func() time.Time, log *slog.Logger) ma
 			Hostname: cfg.MailHost, Relay: cfg.MailRelay, Postmaster: cfg.MailPostmaster, ClamAV: cfg.MailClamAV, CertFile: cfg.MailCertFile, KeyFile: cfg.MailKeyFile,
 			Ports: machine.MailPorts{
 				SMTP: ports["smtp"], Submission: ports["submission"], Submissions: ports["submissions"], IMAP: ports["imap"],
-				IMAPS: ports["imaps"], POP3: ports["pop3"], POP3S: ports["pop3s"], Submit: ports["submit"], Signin: ports["signin"],
+				IMAPS: ports["imaps"], POP3: ports["pop3"], POP3S: ports["pop3s"], Sieve: ports["sieve"], Submit: ports["submit"], Signin: ports["signin"],
 			},
 		},
 		Backups: machine.Backups{Repository: cfg.BackupStore, CredentialsFile: cfg.BackupS3File, Region: cfg.BackupS3Region},

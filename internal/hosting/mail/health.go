@@ -72,10 +72,10 @@ func (d mailDomain) records(server panel.MailServer) []Record {
 		{Name: d.selector + dkimLabel + d.name, Type: "TXT", Value: d.dkim()},
 		{Name: "_dmarc." + d.name, Type: "TXT", Value: dmarc},
 	}
-	for _, s := range []struct { // RFC 6186 and 8314
+	for _, s := range []struct { // RFC 6186, 8314 and 5804
 		name string
 		port int
-	}{{"_imaps", server.IMAPS}, {"_imap", server.IMAP}, {"_pop3s", server.POP3S}, {"_submissions", server.Submissions}, {"_submission", server.Submission}} {
+	}{{"_imaps", server.IMAPS}, {"_imap", server.IMAP}, {"_pop3s", server.POP3S}, {"_submissions", server.Submissions}, {"_submission", server.Submission}, {"_sieve", server.Sieve}} {
 		if s.port != 0 {
 			all = append(all, Record{Name: s.name + "._tcp." + d.name, Type: "SRV", Value: server.Hostname, Port: s.port})
 		}

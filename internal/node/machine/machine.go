@@ -128,7 +128,7 @@ type Mail struct {
 // MailPorts are the ports of the mail services. Submit is for the programs of the machine's accounts, and at Signin
 // Dovecot asks this process.
 type MailPorts struct {
-	SMTP, Submission, Submissions, IMAP, IMAPS, POP3, POP3S, Submit, Signin int
+	SMTP, Submission, Submissions, IMAP, IMAPS, POP3, POP3S, Sieve, Submit, Signin int
 }
 
 // Backups configures the store of the accounts' backups. A machine of the kind Directories keeps archives in a folder; a

@@ -31,6 +31,7 @@ func openMail(cfg Config, n *node.Node, s daemon.Supervisor, written *logs.Store
 		Hostname: m.Hostname, IPv4: cfg.IPv4, IPv6: cfg.IPv6, Relay: m.Relay, Postmaster: m.Postmaster, ClamAV: m.ClamAV, Program: program, Resolver: net.DefaultResolver,
 		SMTP: cfg.listenOne(p.SMTP, 25), Submission: cfg.listenOne(p.Submission, 587), Submissions: cfg.listenOne(p.Submissions, 465),
 		IMAP: cfg.listenOne(p.IMAP, 143), IMAPS: cfg.listenOne(p.IMAPS, 993), POP3: cfg.listenOne(p.POP3, 110), POP3S: cfg.listenOne(p.POP3S, 995),
+		Sieve:       cfg.listenOne(p.Sieve, 4190),
 		Submit:      net.JoinHostPort("127.0.0.1", strconv.Itoa(cmp.Or(p.Submit, 10587))),
 		Signin:      net.JoinHostPort("127.0.0.1", strconv.Itoa(cmp.Or(p.Signin, 10588))),
 		Certificate: m.certificate, Accounts: n.Lookup, Supervisor: s, Now: cfg.Now, Log: cfg.Log,

@@ -37,6 +37,9 @@ type Config struct {
 	IMAPS       string // :993
 	POP3        string // :110
 	POP3S       string // :995
+	// Sieve is where mail programs edit the filters of their mailbox (RFC 5804): ":4190". Nobody does where Dovecot has not the
+	// program for it.
+	Sieve string
 	// Submit is where accounts' programs submit mail; an address of the loopback.
 	Submit string
 	// Signin is where Dovecot asks this process how long a sign-in has to wait; an address of the loopback. Empty: nobody
@@ -123,7 +126,7 @@ func (c Config) check() error {
 			return fmt.Errorf("mail: postmaster: nobody has mail at %s", c.Hostname)
 		}
 	}
-	for _, listen := range []string{c.SMTP, c.Submission, c.Submissions, c.IMAP, c.IMAPS, c.POP3, c.POP3S, c.Submit, c.Signin} {
+	for _, listen := range []string{c.SMTP, c.Submission, c.Submissions, c.IMAP, c.IMAPS, c.POP3, c.POP3S, c.Sieve, c.Submit, c.Signin} {
 		if _, err := netip.ParseAddrPort(listen); listen != "" && err != nil {
 			return fmt.Errorf("mail: %w", err)
 		}
@@ -429,7 +432,11 @@ func (c Config) dovecot() string {
 	line("login_greeting = Ready.")
 	line("hostname = %s", c.Hostname)
 	line("postmaster_address = postmaster@%s", c.Hostname)
-	line("protocols = imap pop3 lmtp")
+	protocols := "imap pop3 lmtp"
+	if c.Sieve != "" {
+		protocols += " sieve"
+	}
+	line("protocols = %s", protocols)
 	line("ssl = yes\nssl_min_protocol = TLSv1.2\nssl_prefer_server_ciphers = yes")
 	line("ssl_cert = <%s", filepath.Join(c.Dir, "tls", "cert.pem"))
 	line("ssl_key = <%s", filepath.Join(c.Dir, "tls", "key.pem"))
@@ -457,6 +464,10 @@ func (c Config) dovecot() string {
 	line("  quota_exceeded_message = The mailbox is full")
 	line("  last_login_dict = file:%%h/last-login\n  last_login_key = last-login")
 	line("  sieve = file:~/sieve;active=~/.sieve")
+	// What customers write themselves sends nothing on and refuses nothing: forwards are settings of the mailbox, and a refusal
+	// would go to senders who are forged. Answers (vacation) pass the checks of what the account sends.
+	line("  sieve_extensions = -reject -enotify\n  sieve_max_redirects = 0")
+	line("  sieve_max_script_size = 64K\n  sieve_quota_max_scripts = 20\n  sieve_quota_max_storage = 512K\n  sieve_max_cpu_time = 5s")
 	line("  sieve_before = %s", c.sieveScript(scriptJunk))
 	line("  sieve_before2 = %s/%%u.sieve", filepath.Join(c.Dir, "replies"))
 	line("  sieve_plugins = sieve_imapsieve sieve_extprograms\n  sieve_global_extensions = +vnd.dovecot.pipe +vnd.dovecot.environment")
@@ -477,6 +488,12 @@ func (c Config) dovecot() string {
 		listener(line, s.service, s.plain, false)
 		listener(line, s.service+"s", s.tls, true)
 		line("}")
+	}
+	if c.Sieve != "" {
+		line("service managesieve-login {\n  service_count = 0\n  vsz_limit = 1G")
+		listener(line, "sieve", c.Sieve, false)
+		line("}")
+		line("protocol sieve {\n  managesieve_implementation_string = Stead\n  mail_max_userip_connections = 10\n}")
 	}
 	// Its memory limit also applies to Submit, a Go program, which reserves much address space that it does not use.
 	line("service lmtp {\n  vsz_limit = 4G\n  unix_listener %s {\n    user = postfix\n    group = postfix\n    mode = 0600\n  }\n}", c.socket("lmtp"))

@@ -80,6 +80,10 @@ func Open(cfg Config) (*Driver, error) {
 	if err := cfg.check(); err != nil {
 		return nil, err
 	}
+	if _, err := os.Stat(managesieve); err != nil && cfg.Sieve != "" {
+		cfg.Log.Warn("mail programs cannot edit filters: the package dovecot-managesieved is not installed")
+		cfg.Sieve = ""
+	}
 	d := &Driver{
 		cfg: cfg, files: map[string][]string{}, routes: newRoutes(), domains: map[string]digest{}, reload: map[string]bool{},
 		dovecot: &database{path: cfg.dovecotDatabase(), schema: dovecotSchema}, postfix: &database{path: cfg.postfixDatabase(), schema: postfixSchema},
@@ -103,7 +107,7 @@ func (d *Driver) MailServer(_ context.Context, ref string) (panel.MailServer, er
 	c := d.cfg
 	return panel.MailServer{
 		Hostname: c.Hostname, IMAP: portOf(c.IMAP), IMAPS: portOf(c.IMAPS), POP3: portOf(c.POP3), POP3S: portOf(c.POP3S),
-		Submission: portOf(c.Submission), Submissions: portOf(c.Submissions), IPv4: c.IPv4, IPv6: c.IPv6,
+		Submission: portOf(c.Submission), Submissions: portOf(c.Submissions), Sieve: portOf(c.Sieve), IPv4: c.IPv4, IPv6: c.IPv6,
 	}, nil
 }
 
@@ -237,6 +241,9 @@ func (d *Driver) specs() []daemon.Spec {
 		},
 	}
 }
+
+// managesieve is the program by which mail programs edit filters.
+const managesieve = "/usr/lib/dovecot/managesieve"
 
 // rspamdStarts bounds rspamd's start: the first one of a machine compiles its patterns.
 const rspamdStarts = 5 * time.Minute

@@ -34,7 +34,7 @@ func (s *Simulated) MailServer(_ context.Context, ref string) (panel.MailServer,
 		return panel.MailServer{}, panel.Wrap("mail.server", ref, err)
 	}
 	return panel.MailServer{
-		Hostname: "mail.sandbox.invalid", IMAP: 143, IMAPS: 993, POP3: 110, POP3S: 995, Submission: 587, Submissions: 465,
+		Hostname: "mail.sandbox.invalid", IMAP: 143, IMAPS: 993, POP3: 110, POP3S: 995, Submission: 587, Submissions: 465, Sieve: 4190,
 		IPv4: "192.0.2.1", IPv6: "2001:db8::1",
 	}, nil
 }

@@ -207,7 +207,7 @@ func (c Config) renderBox(out *rendered, lookup func(table, name, value string),
 	for _, may := range []struct {
 		service string
 		yes     bool
-	}{{"imap", m.Protocols.IMAP}, {"pop3", m.Protocols.POP3}, {"smtp", m.Protocols.SMTPOut}} {
+	}{{"imap", m.Protocols.IMAP}, {"sieve", m.Protocols.IMAP}, {"pop3", m.Protocols.POP3}, {"smtp", m.Protocols.SMTPOut}} {
 		if may.yes {
 			out.dovecot = append(out.dovecot, row{passwords, []string{may.service, m.Address, m.PasswordHash, ""}})
 		}

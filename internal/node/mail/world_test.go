@@ -80,7 +80,7 @@ func newWorldWith(t testing.TB, change func(*Config)) *world {
 	w.cfg = Config{
 		Postmaster: "operator@outside.test",
 		Dir:        filepath.Join(dir, "m"), Store: filepath.Join(dir, "store"), hasty: true, Hostname: "mx.stead.test", IPv4: "127.0.0.9",
-		SMTP: testkit.Address(t), Submission: testkit.Address(t), Submissions: testkit.Address(t), IMAP: testkit.Address(t), IMAPS: testkit.Address(t), POP3: testkit.Address(t), POP3S: testkit.Address(t), Submit: testkit.Address(t),
+		SMTP: testkit.Address(t), Submission: testkit.Address(t), Submissions: testkit.Address(t), IMAP: testkit.Address(t), IMAPS: testkit.Address(t), POP3: testkit.Address(t), POP3S: testkit.Address(t), Sieve: testkit.Address(t), Submit: testkit.Address(t),
 		Relay: "[127.0.0.1]:" + w.out.port, Program: []string{program}, Accounts: w.lookup, Now: time.Now, Log: log,
 		Certificate: func(string) (chain, key []byte, ok bool) {
 			if given := w.given.Load(); given != nil {

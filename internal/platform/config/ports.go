@@ -10,7 +10,7 @@ import (
 // portNames are the services of a hosting machine that have a port.
 var portNames = []string{
 	"http", "https", "ftp", "ssh", "mariadb", "postgresql",
-	"smtp", "submission", "submissions", "imap", "imaps", "pop3", "pop3s", "submit", "signin",
+	"smtp", "submission", "submissions", "imap", "imaps", "pop3", "pop3s", "sieve", "submit", "signin",
 }
 
 // Ports are those of node_ports by the name of their service; one that is not there is the usual one.

@@ -91,6 +91,7 @@ type MailServer struct {
 	POP3S       int    `json:"pop3s"`       // TLS from the start
 	Submission  int    `json:"submission"`  // STARTTLS
 	Submissions int    `json:"submissions"` // TLS from the start
+	Sieve       int    `json:"sieve"`       // STARTTLS; of filters (RFC 5804)
 	IPv4        string `json:"ipv4"`        // it sends from; empty when not known
 	IPv6        string `json:"ipv6"`
 }
