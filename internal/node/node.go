@@ -80,6 +80,8 @@ type Node struct {
 	certificates *certificates.Driver
 	// interpreter is the facility that runs programs; nil when there is none.
 	interpreter facility.Interpreter
+	// postman is the facility that has mailboxes; nil when there is none.
+	postman facility.Postman
 
 	// Files works on the files of the node's accounts.
 	Files *files.Driver
@@ -147,6 +149,10 @@ func New(ctx context.Context, cfg Config) (_ *Node, err error) {
 		if i, ok := f.(facility.Interpreter); ok {
 			n.interpreter = i
 			i.Follow(n.apply)
+		}
+		if p, ok := f.(facility.Postman); ok {
+			n.postman = p
+			p.FollowDomains(n.apply)
 		}
 		if w, ok := f.(facility.Writer); ok {
 			w.OnWritten(n.Files.Measure)
@@ -383,7 +389,16 @@ func (n *Node) sites(rec accounts.Record) []web.Site {
 			Closed: n.closedIn(rec, d.DocumentRoot),
 		})
 	}
+	var withMail []string
+	if n.postman != nil {
+		withMail = n.postman.WithMail(rec.Name)
+	}
 	for i := range sites {
+		for _, domain := range append([]string{sites[i].Domain}, sites[i].Aliases...) {
+			if slices.Contains(withMail, domain) {
+				sites[i].Mail = append(sites[i].Mail, domain)
+			}
+		}
 		if n.interpreter != nil {
 			sites[i].PHP = n.interpreter.Socket(n.of(rec))
 		}

@@ -32,7 +32,7 @@ type dnsAnswers struct {
 // Record is a record that a domain of mail needs.
 type Record struct {
 	Name     string
-	Type     string // MX, TXT, SRV
+	Type     string // MX, TXT, SRV, A, AAAA
 	Value    string
 	Priority int // of MX and SRV
 	Port     int // of SRV
@@ -80,7 +80,16 @@ func (d mailDomain) records(server panel.MailServer) []Record {
 			all = append(all, Record{Name: s.name + "._tcp." + d.name, Type: "SRV", Value: server.Hostname, Port: s.port})
 		}
 	}
-	return all
+	// Where programs ask for the settings of an address: see the node's autoconfig. Outlook is sent to the domain itself, which
+	// has a certificate.
+	for _, name := range []string{"autoconfig", "autodiscover"} {
+		for _, a := range []struct{ kind, address string }{{"A", server.IPv4}, {"AAAA", server.IPv6}} {
+			if a.address != "" {
+				all = append(all, Record{Name: name + "." + d.name, Type: a.kind, Value: a.address})
+			}
+		}
+	}
+	return append(all, Record{Name: "_autodiscover._tcp." + d.name, Type: "SRV", Value: d.name, Port: 443})
 }
 
 // finding compares what should be in the DNS with what is.

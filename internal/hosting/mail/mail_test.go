@@ -376,6 +376,10 @@ func TestZonesAndHealth(t *testing.T) {
 			"TXT " + domains[0].DKIMSelector + "._domainkey.shop.example": "v=DKIM1; k=rsa; p=" + domains[0].DKIMPublicKey,
 			"TXT _dmarc.shop.example":                                     "v=DMARC1; p=none",
 			"SRV _imaps._tcp.shop.example":                                "mail.sandbox.invalid",
+			"SRV _sieve._tcp.shop.example":                                "mail.sandbox.invalid",
+			"SRV _autodiscover._tcp.shop.example":                         "shop.example",
+			"A autodiscover.shop.example":                                 "192.0.2.1",
+			"AAAA autoconfig.shop.example":                                "2001:db8::1",
 		} {
 			if names[name] != want {
 				t.Errorf("%s is %q, want %q", name, names[name], want)

@@ -52,6 +52,15 @@ type Interpreter interface {
 	Follow(apply func(ctx context.Context, ref string) error)
 }
 
+// Postman is a facility that has the mail of accounts' domains. The settings of mail programs are asked for at the web sites of
+// these domains.
+type Postman interface {
+	// WithMail lists the domains of an account, by its name, that have mailboxes.
+	WithMail(account string) []string
+	// FollowDomains registers changed, to be called when what WithMail says of an account has changed.
+	FollowDomains(changed func(ctx context.Context, ref string) error)
+}
+
 // Lookup finds an account of the machine by its ref; ErrNotFound when there is none. A facility gets one when it is
 // created, because the methods of the panel port name accounts by ref.
 type Lookup func(ref string) (accounts.Account, error)

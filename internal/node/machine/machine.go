@@ -31,6 +31,7 @@ import (
 	"stead.dev/stead/internal/node/facility"
 	"stead.dev/stead/internal/node/limits"
 	"stead.dev/stead/internal/node/logs"
+	"stead.dev/stead/internal/node/mail"
 	"stead.dev/stead/internal/node/mailguard"
 	"stead.dev/stead/internal/node/php"
 	"stead.dev/stead/internal/node/web"
@@ -336,7 +337,12 @@ func facilities(cfg Config, n *node.Node, s daemon.Supervisor, written *logs.Sto
 
 // openWeb opens nginx for the sites.
 func openWeb(ctx context.Context, cfg Config, s daemon.Supervisor, written *logs.Store) (web.Server, error) {
+	settings := ""
+	if cfg.Mail.Hostname != "" {
+		settings = mail.ConfigSocket(mailDir(cfg))
+	}
 	server, err := nginx.Open(ctx, nginx.Config{
+		MailSettings: settings, MailNames: mail.ConfigNames,
 		Dir: filepath.Join(cfg.Dir, "nginx"), ACME: certificates.Challenges(cfg.Dir), Logs: written, Supervisor: s,
 		Now: cfg.Now, Log: cfg.Log, HTTP: cfg.listen(cfg.Ports.HTTP), HTTPS: cfg.listen(cfg.Ports.HTTPS),
 	})

@@ -27,7 +27,7 @@ func openMail(cfg Config, n *node.Node, s daemon.Supervisor, written *logs.Store
 		program = []string{self}
 	}
 	return mail.Open(mail.Config{
-		Dir: filepath.Join(cfg.Dir, "mail"), Store: filepath.Join(cfg.Dir, "mailboxes"),
+		Dir: mailDir(cfg), Store: filepath.Join(cfg.Dir, "mailboxes"),
 		Hostname: m.Hostname, IPv4: cfg.IPv4, IPv6: cfg.IPv6, Relay: m.Relay, Postmaster: m.Postmaster, ClamAV: m.ClamAV, Program: program, Resolver: net.DefaultResolver,
 		SMTP: cfg.listenOne(p.SMTP, 25), Submission: cfg.listenOne(p.Submission, 587), Submissions: cfg.listenOne(p.Submissions, 465),
 		IMAP: cfg.listenOne(p.IMAP, 143), IMAPS: cfg.listenOne(p.IMAPS, 993), POP3: cfg.listenOne(p.POP3, 110), POP3S: cfg.listenOne(p.POP3S, 995),
@@ -40,6 +40,9 @@ func openMail(cfg Config, n *node.Node, s daemon.Supervisor, written *logs.Store
 		},
 	})
 }
+
+// mailDir is where the mail facility keeps what is not mail.
+func mailDir(cfg Config) string { return filepath.Join(cfg.Dir, "mail") }
 
 // certificate implements mail.Config.Certificate.
 func (m Mail) certificate(string) (chain, key []byte, ok bool) {

@@ -52,6 +52,9 @@ type Driver struct {
 	logs        *logReader
 	stopLooking func()
 	stopSignin  func()
+	stopConfig  func()
+
+	domainsChanged func(ctx context.Context, ref string) error // see FollowDomains
 }
 
 var (
@@ -85,7 +88,7 @@ func Open(cfg Config) (*Driver, error) {
 		cfg.Sieve = ""
 	}
 	d := &Driver{
-		cfg: cfg, files: map[string][]string{}, routes: newRoutes(), domains: map[string]digest{}, reload: map[string]bool{},
+		cfg: cfg, domainsChanged: func(context.Context, string) error { return nil }, files: map[string][]string{}, routes: newRoutes(), domains: map[string]digest{}, reload: map[string]bool{},
 		dovecot: &database{path: cfg.dovecotDatabase(), schema: dovecotSchema}, postfix: &database{path: cfg.postfixDatabase(), schema: postfixSchema},
 	}
 	var err error
@@ -145,8 +148,16 @@ func (d *Driver) Start(ctx context.Context) (err error) {
 	if err := d.configure(ctx); err != nil {
 		return err
 	}
-	if d.stopSignin, err = d.serveSignin(ctx); err != nil {
-		return fmt.Errorf("mail: %w", err)
+	for _, serves := range []struct {
+		stop  *func()
+		serve func(context.Context) (func(), error)
+	}{{&d.stopSignin, d.serveSignin}, {&d.stopConfig, d.serveSettings}} {
+		if *serves.stop != nil {
+			continue // since a start that failed after this
+		}
+		if *serves.stop, err = serves.serve(ctx); err != nil {
+			return fmt.Errorf("mail: %w", err)
+		}
 	}
 	d.openFiles(ctx)
 	unread := d.unread().Noted()
@@ -191,8 +202,10 @@ func (d *Driver) Stop(ctx context.Context) error {
 
 // Close ends the facility's work in this process; the daemons keep running.
 func (d *Driver) Close() error {
-	if d.stopSignin != nil {
-		d.stopSignin()
+	for _, stop := range []func(){d.stopSignin, d.stopConfig} {
+		if stop != nil {
+			stop()
+		}
 	}
 	if d.logs != nil {
 		d.stopLooking()

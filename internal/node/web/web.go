@@ -46,6 +46,8 @@ type Site struct {
 	PHP string
 	// Closed are the directories of the document root that visitors may not have.
 	Closed []Closed
+	// Mail are those of the names that have mailboxes: at them, and at names below them, mail programs ask for their settings.
+	Mail []string
 	// GID is the group that may read the account's logs.
 	GID int
 }

@@ -54,6 +54,11 @@ type Config struct {
 	Now        func() time.Time
 	Log        *slog.Logger
 
+	// MailSettings is the socket of what answers mail programs that ask for their settings; empty is none. MailNames are the
+	// names below a domain with mailboxes at which they ask.
+	MailSettings string
+	MailNames    func(domain string) []string
+
 	HTTP  []string // addresses to listen on: "192.0.2.1:80", "[2001:db8::1]:80"
 	HTTPS []string // likewise; empty disables HTTPS
 
@@ -99,7 +104,7 @@ var plainPath = regexp.MustCompile(`^/[A-Za-z0-9._/-]+$`)
 func Open(ctx context.Context, cfg Config) (_ *Server, err error) {
 	cfg.Program = cmp.Or(cfg.Program, Program)
 	cfg.MaxUpload = cmp.Or(cfg.MaxUpload, "512m")
-	for _, path := range []string{cfg.Dir, cfg.ACME} {
+	for _, path := range append([]string{cfg.Dir, cfg.ACME}, socketOf(cfg)...) {
 		if !plainPath.MatchString(path) {
 			return nil, fmt.Errorf("nginx: %q cannot be a directory of nginx's", path)
 		}
@@ -124,6 +129,14 @@ func Open(ctx context.Context, cfg Config) (_ *Server, err error) {
 		return nil, fmt.Errorf("nginx: %w", err)
 	}
 	return s, nil
+}
+
+// socketOf is the socket of a configuration that has one.
+func socketOf(cfg Config) []string {
+	if cfg.MailSettings == "" {
+		return nil
+	}
+	return []string{cfg.MailSettings}
 }
 
 // findUser finds the user of the workers.

@@ -659,3 +659,72 @@ func TestDirectoriesThatTheCustomerClosesAreClosed(t *testing.T) {
 		}
 	}
 }
+
+func TestSettingsOfMailProgramsAreAskedForAtTheDomain(t *testing.T) {
+	socket := filepath.Join(t.TempDir(), "s")
+	l, err := net.Listen("unix", socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for dir := filepath.Dir(socket); dir != "/"; dir = filepath.Dir(dir) {
+		_ = os.Chmod(dir, 0o755)
+	}
+	if err := os.Chmod(socket, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	settings := &http.Server{Handler: http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		_, _ = fmt.Fprintf(rw, "SETTINGS %s %s%s %s", r.Method, r.Host, r.URL.Path, body)
+	})}
+	go func() { _ = settings.Serve(l) }()
+	t.Cleanup(func() { _ = settings.Close() })
+	w := newWorld(t, func(c *Config) {
+		c.MailSettings = socket
+		c.MailNames = func(domain string) []string { return []string{"autoconfig." + domain, "autodiscover." + domain} }
+	})
+	a := w.machine.Account("alice", panel.Limits{})
+	const wellKnown, outlook = "/.well-known/autoconfig/mail/config-v1.1.xml", "/autodiscover/autodiscover.xml"
+	w.put(a, "public_html/index.html", "INDEX")
+	php := filepath.Join(t.TempDir(), "none.sock")
+	sites := []web.Site{
+		{Domain: "mail.example", Aliases: []string{"also.example"}, Mail: []string{"mail.example"}},
+		{Domain: "php.example", Mail: []string{"php.example"}, PHP: php},
+		{Domain: "moved.example", Mail: []string{"moved.example"}, RedirectTo: "https://elsewhere.example"},
+		{Domain: "none.example"},
+	}
+	w.apply(a, sites...)
+	for address, want := range map[string]string{
+		"http://mail.example" + wellKnown: "SETTINGS GET mail.example" + wellKnown + " ", "https://php.example" + outlook: "SETTINGS GET php.example" + outlook + " ",
+		"http://autoconfig.mail.example/mail/config-v1.1.xml": "SETTINGS GET autoconfig.mail.example/mail/config-v1.1.xml ",
+		"http://autodiscover.php.example" + outlook:           "SETTINGS GET autodiscover.php.example" + outlook + " ",
+		"http://moved.example" + wellKnown:                    "SETTINGS GET moved.example" + wellKnown + " ",
+		"http://mail.example/Autodiscover/Autodiscover.xml":   "SETTINGS GET mail.example/Autodiscover/Autodiscover.xml ",
+	} {
+		if got := w.ask("GET", address); got.StatusCode != 200 || got.body != want {
+			t.Errorf("%s is %d %q, want %q", address, got.StatusCode, got.body, want)
+		}
+	}
+	for address, want := range map[string]int{
+		"http://none.example" + wellKnown: 404, "http://autoconfig.none.example/": 404, "http://autoconfig.also.example/": 404,
+		"http://moved.example/": 301, "http://mail.example/": 200,
+	} {
+		if got := w.ask("GET", address); got.StatusCode != want {
+			t.Errorf("%s is %d, want %d", address, got.StatusCode, want)
+		}
+	}
+	if got := w.ask("POST", "https://mail.example"+outlook); got.body != "SETTINGS POST mail.example"+outlook+" " {
+		t.Errorf("a question: %d %q", got.StatusCode, got.body)
+	}
+	// The customer's own files and names win.
+	w.put(a, "public_html/.well-known/autoconfig/mail/config-v1.1.xml", "OWN")
+	w.put(a, "public_html/autodiscover/autodiscover.xml", "OWN")
+	for _, path := range []string{wellKnown, outlook} {
+		if got := w.ask("GET", "http://mail.example"+path); got.body != "OWN" {
+			t.Errorf("%s: %d %q", path, got.StatusCode, got.body)
+		}
+	}
+	w.apply(a, append(sites, web.Site{Domain: "autoconfig.mail.example"})...)
+	if got := w.ask("GET", "http://autoconfig.mail.example/"); got.body != "INDEX" {
+		t.Errorf("a site of the customer's: %d %q", got.StatusCode, got.body)
+	}
+}

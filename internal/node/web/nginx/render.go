@@ -80,6 +80,8 @@ type block struct {
 	Root, From, PHP          string // quoted
 	Target                   string // quoted
 	Closed                   []closed
+	Mail                     string // socket of the settings of mail programs; empty when none are asked for here
+	Asking                   bool   // only these are asked for
 	Suspended, Preview, HSTS bool
 }
 
@@ -129,6 +131,9 @@ func (s *Server) blocks(account string, site web.Site, own func(host string) boo
 		// configuration: a fifth of the time with a thousand sites.
 		base.PHP = strings.TrimSuffix(base.PHP, `"`) + `${stead_nothing}"`
 	}
+	if len(site.Mail) > 0 {
+		base.Mail = s.cfg.MailSettings
+	}
 	for _, c := range site.Closed {
 		if strings.HasPrefix(c.Path, "/.well-known/acme-challenge/") {
 			continue // has a location of its own, by which certificates are proven
@@ -167,6 +172,22 @@ func (s *Server) blocks(account string, site web.Site, own func(host string) boo
 		both := secure
 		both.Listen = slices.Concat(plain.Listen, secure.Listen)
 		blocks = append(blocks, both)
+	}
+	if base.Mail != "" {
+		var names []string
+		for _, domain := range site.Mail {
+			for _, name := range s.cfg.MailNames(domain) {
+				if !own(name) {
+					names = append(names, name)
+				}
+			}
+		}
+		// Without HTTPS, for which these names have no certificate: programs that cannot have it ask without it, or are sent on.
+		if len(names) > 0 {
+			asking := base
+			asking.Asking, asking.Listen, asking.Names, asking.HTTP2Directive = true, s.cfg.HTTP, strings.Join(names, " "), ""
+			blocks = append(blocks, asking)
+		}
 	}
 	if site.Preview != "" {
 		preview := base
