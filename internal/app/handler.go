@@ -243,7 +243,7 @@ func (a *App) pages() *webui.UI {
 		Currency: money.Currency(a.cfg.DefaultCurrency), Rates: a.currencies.Current,
 		Services: a.services, Credentials: a.credentials, Terminals: a.access, Clients: clients{a.reseller}, Keys: keys{a.reseller},
 		API: a.operations(), OAuth: a.oauth, Sections: a.switches, Articles: a.articles,
-		Status: a.status, Templates: templates.All(), Reviews: a.reviews,
+		Status: a.status, Notifications: a.notifications, Templates: templates.All(), Reviews: a.reviews,
 		Throttle: func(w http.ResponseWriter, r *http.Request) error { return a.edge.Throttle(w, r, oauth.Throttle.Name) },
 		Domains:  domainShop{a.domains},
 		ThrottleDomains: func(w http.ResponseWriter, r *http.Request) error {

@@ -227,7 +227,7 @@ func (c *core) build(ctx context.Context, as role) (err error) {
 	c.files = files.New(c.db, c.services, c.panels, int64(c.cfg.MaxUpload))
 	c.notifications = notifications.New(notifications.Config{
 		DB: c.db, Queue: c.queue, Recipients: recipients{c.accounts}, Mailer: c.mailer, Letters: c.letters, Brand: c.company.Current,
-		BaseURL: c.cfg.BaseURL,
+		BaseURL: c.cfg.BaseURL, Box: c.box,
 	})
 	if err := c.buildDevices(); err != nil {
 		return err

@@ -3804,6 +3804,19 @@ type NotificationsAPI struct {
 	caller *caller
 }
 
+// Choose: choose how you are told of what happens.
+//
+// Changes the topics that are named. What is on its way already still comes, except by mail.
+//
+// PUT /api/v1/notifications/preferences
+func (a *NotificationsAPI) Choose(ctx context.Context, body NotificationsChooseBody, options ...CallOption) (*NotificationsPreferences, error) {
+	answer := new(NotificationsPreferences)
+	if err := a.caller.call(ctx, request{method: http.MethodPut, path: "/api/v1/notifications/preferences", body: jsonBody(body), options: options}, answer); err != nil {
+		return nil, err
+	}
+	return answer, nil
+}
+
 // NotificationsQuery narrows notifications.list. The zero value of a field leaves it out.
 type NotificationsQuery struct {
 	// Page, counted from 1.
@@ -3852,6 +3865,20 @@ func (a *NotificationsAPI) All(ctx context.Context, query NotificationsQuery, op
 		}
 		return list.Data, list.Meta.LastPage, nil
 	})
+}
+
+// Preferences: how you are told of what happens.
+//
+// By topic: whether its notifications are mailed, and put on devices. The list in the panel has all of them.
+// Mails on the account's security, and what the topic `essential` has, always come.
+//
+// GET /api/v1/notifications/preferences
+func (a *NotificationsAPI) Preferences(ctx context.Context, options ...CallOption) (*NotificationsPreferences, error) {
+	answer := new(NotificationsPreferences)
+	if err := a.caller.call(ctx, request{method: http.MethodGet, path: "/api/v1/notifications/preferences", options: options}, answer); err != nil {
+		return nil, err
+	}
+	return answer, nil
 }
 
 // Read: mark notifications as read.

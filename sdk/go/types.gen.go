@@ -3791,6 +3791,32 @@ const (
 	NotificationSeverityCritical = "critical"
 )
 
+// NotificationsChoice is an object of the API.
+type NotificationsChoice struct {
+	Mail bool `json:"mail"`
+	Push bool `json:"push"`
+	// essential cannot be changed
+	// One of: renewals, payments, domains, sites, monitors, advice, resale.
+	Topic string `json:"topic"`
+}
+
+// The values of NotificationsChoiceTopic. A newer server may answer others.
+const (
+	NotificationsChoiceTopicRenewals = "renewals"
+	NotificationsChoiceTopicPayments = "payments"
+	NotificationsChoiceTopicDomains  = "domains"
+	NotificationsChoiceTopicSites    = "sites"
+	NotificationsChoiceTopicMonitors = "monitors"
+	NotificationsChoiceTopicAdvice   = "advice"
+	NotificationsChoiceTopicResale   = "resale"
+)
+
+// NotificationsChooseBody is an object of the API.
+type NotificationsChooseBody struct {
+	// Topics that are left out stay as they are
+	Preferences []NotificationsChoice `json:"preferences,omitzero"`
+}
+
 // NotificationsList is an object of the API.
 type NotificationsList struct {
 	Data []Notification    `json:"data,omitzero"`
@@ -3809,6 +3835,29 @@ type NotificationsMeta struct {
 	Total int64 `json:"total"`
 	// Notifications that are not read, on all pages
 	Unread int64 `json:"unread"`
+}
+
+// NotificationsPreference is an object of the API.
+type NotificationsPreference struct {
+	// It cannot be switched off
+	Fixed bool `json:"fixed"`
+	// The kinds of notifications that belong to it
+	Kinds []string `json:"kinds,omitzero"`
+	// Whether warnings and worse are mailed
+	Mail bool `json:"mail"`
+	// Whether they are put on the account's devices
+	Push bool `json:"push"`
+	// What belongs to it, in the reader's language
+	Text string `json:"text"`
+	// In the reader's language
+	Title string `json:"title"`
+	// More may be added
+	Topic string `json:"topic"`
+}
+
+// NotificationsPreferences is an object of the API.
+type NotificationsPreferences struct {
+	Data []NotificationsPreference `json:"data,omitzero"`
 }
 
 // NotificationsRead is an object of the API.

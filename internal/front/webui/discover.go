@@ -18,7 +18,7 @@ func (ui *UI) discoverRoutes(mux *http.ServeMux) {
 }
 
 // privatePaths are of no use to search engines.
-var privatePaths = []string{"/account", "/client/", "/oauth/", "/pay/", "/api/", "/login", "/logout", "/recover", "/status/subscription/", "/status/unsubscribe/"}
+var privatePaths = []string{"/account", "/client/", "/oauth/", "/pay/", "/api/", "/login", "/logout", "/recover", "/status/subscription/", "/status/unsubscribe/", "/notifications/"}
 
 func (ui *UI) robots(w http.ResponseWriter, _ *http.Request) {
 	var b strings.Builder

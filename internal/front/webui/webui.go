@@ -25,6 +25,7 @@ import (
 	"stead.dev/stead/internal/content/templates"
 	"stead.dev/stead/internal/hosting/credentials"
 	"stead.dev/stead/internal/identity/account"
+	"stead.dev/stead/internal/identity/notifications"
 	"stead.dev/stead/internal/identity/oauth"
 	"stead.dev/stead/internal/platform/brand"
 	"stead.dev/stead/internal/platform/clock"
@@ -71,6 +72,8 @@ type Deps struct {
 	Articles *articles.Service
 	// Status may be nil: there is then no page of the platform's status.
 	Status *status.Service
+	// Notifications may be nil: links in mails then end nothing.
+	Notifications *notifications.Service
 	// Templates are the site templates of the gallery; without any, there is none.
 	Templates []*templates.Template
 	// Reviews may be nil: there is then no page of reviews.
@@ -168,6 +171,7 @@ func (ui *UI) Routes(mux *http.ServeMux) {
 	ui.templateRoutes(mux)
 	ui.reviewRoutes(mux)
 	ui.statusRoutes(mux)
+	ui.mailingRoutes(mux)
 	ui.discoverRoutes(mux)
 }
 

@@ -23,6 +23,7 @@ import (
 	"stead.dev/stead/internal/front/webui"
 	"stead.dev/stead/internal/hosting/credentials"
 	"stead.dev/stead/internal/identity/account"
+	"stead.dev/stead/internal/identity/notifications"
 	"stead.dev/stead/internal/platform/api"
 	"stead.dev/stead/internal/platform/brand"
 	"stead.dev/stead/internal/platform/clock"
@@ -93,6 +94,7 @@ type site struct {
 	terminals   *terminals
 	clients     *clients
 	keys        *resellersKeys
+	notices     *notifications.Service
 }
 
 // hostings are the services of the account that registered first.
@@ -124,6 +126,13 @@ func (names) Offers(_ context.Context, written string) ([]webui.DomainOffer, err
 
 func (names) Zones(context.Context) ([]webui.DomainZone, error) {
 	return []webui.DomainZone{{Name: "com", Price: "$12.00", Renew: "$14.00"}}, nil
+}
+
+// readers are the owners of all accounts.
+type readers struct{}
+
+func (readers) Recipient(context.Context, db.Querier, int64) (notifications.Recipient, error) {
+	return notifications.Recipient{Email: "anna@example.com", Locale: "en", Open: true}, nil
 }
 
 // oneMachine is what the status asks of others.
@@ -168,12 +177,16 @@ func newSite(t *testing.T) *site {
 	s.credentials.Connect(credentials.Needs{Places: map[credentials.Kind]credentials.Places{}, Replaced: map[credentials.Kind]credentials.Replaced{
 		"ftp": func(context.Context, *db.Tx, int64, int64, int64) error { return nil },
 	}})
+	s.notices = notifications.New(notifications.Config{
+		DB: d, Queue: jobs.Discard{}, Recipients: readers{}, Mailer: s.post, Brand: brand.Fixed(brand.Brand{Name: "Stead & Sons"}), Letters: &mailer.Writer{},
+		BaseURL: s.url, Box: box,
+	})
 	shown := status.New(status.Config{
 		DB: d, Clock: clk, Events: &outboxtest.Recorder{}, Log: log, Machines: oneMachine{}, Audience: oneMachine{}, Parts: []string{status.API},
 		Queue: jobs.Discard{}, Mailer: s.post, Box: box, Limiter: throttle.New(d, clk), BaseURL: s.url, Brand: brand.Fixed(brand.Brand{Name: "Stead & Sons"}), Letters: &mailer.Writer{Brand: brand.Fixed(brand.Brand{Name: "Stead & Sons"}), BaseURL: s.url},
 	})
 	webui.New(webui.Deps{
-		Status: shown, Templates: templates.All(), Reviews: reviews.New(reviews.Config{DB: d}),
+		Status: shown, Notifications: s.notices, Templates: templates.All(), Reviews: reviews.New(reviews.Config{DB: d}),
 		Services: hostings{
 			{ID: 10, Name: "Blog <1>", Domain: "blog.example.com", Status: "active"},
 		}, Credentials: s.credentials, Terminals: s.terminals,

@@ -6,5 +6,8 @@
 // the same event makes it once. What it says is kept as a kind and the words that its text needs;
 // the text is that of the reader's language. Notifications are kept for ninety days.
 //
-// Not promised: a mail for each. Only warnings and worse are mailed, to owners whose account is open.
+// Only warnings and worse are mailed, to owners whose account is open. Each kind belongs to a topic, and owners choose by topic
+// whether they are mailed and pushed; what is essential always is. Other mails end by one click, too (RFC 8058).
+//
+// Not promised: a mail for each.
 package notifications

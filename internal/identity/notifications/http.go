@@ -68,6 +68,46 @@ type readWire struct {
 	Marked int64 `json:"marked" doc:"How many were unread until now"`
 }
 
+// preferencesWire are those of an account for all topics.
+type preferencesWire struct {
+	Data []preferenceWire `json:"data"`
+}
+
+type preferenceWire struct {
+	Topic Topic    `json:"topic" doc:"More may be added" example:"renewals"`
+	Title string   `json:"title" doc:"In the reader's language"`
+	Text  string   `json:"text" doc:"What belongs to it, in the reader's language"`
+	Kinds []string `json:"kinds" doc:"The kinds of notifications that belong to it"`
+	Mail  bool     `json:"mail" doc:"Whether warnings and worse are mailed"`
+	Push  bool     `json:"push" doc:"Whether they are put on the account's devices"`
+	Fixed bool     `json:"fixed" doc:"It cannot be switched off"`
+}
+
+func wirePreferences(ctx context.Context, all []preference) *preferencesWire {
+	lang := i18n.Lang(ctx)
+	out := &preferencesWire{Data: make([]preferenceWire, len(all))}
+	for i, p := range all {
+		id := "notification.topic." + string(p.topic)
+		out.Data[i] = preferenceWire{
+			Topic: p.topic, Title: i18n.T(lang, id+".title", nil), Text: i18n.T(lang, id+".text", nil), Kinds: p.topic.kinds(),
+			Mail: p.mail, Push: p.push, Fixed: p.topic == Essential,
+		}
+	}
+	return out
+}
+
+type chooseIn struct {
+	Body struct {
+		Preferences []choice `json:"preferences" minItems:"1" maxItems:"20" doc:"Topics that are left out stay as they are"`
+	}
+}
+
+type choice struct {
+	Topic Topic `json:"topic" enum:"renewals,payments,domains,sites,monitors,advice,resale" doc:"essential cannot be changed"`
+	Mail  bool  `json:"mail"`
+	Push  bool  `json:"push"`
+}
+
 // Operations are this section's part of the specification's section "Account".
 func (s *Service) Operations() []api.Route {
 	scopes := []string{auth.ScopeProfile}
@@ -92,6 +132,36 @@ func (s *Service) Operations() []api.Route {
 					return nil, err
 				}
 				return &readWire{marked}, nil
+			},
+		},
+		api.Operation[api.Empty, preferencesWire]{
+			ID: "notifications.preferences", Method: http.MethodGet, Path: "/api/v1/notifications/preferences", Section: api.Account,
+			Description: "By topic: whether its notifications are mailed, and put on devices. The list in the panel has all of them. Mails on " +
+				"the account's security, and what the topic `essential` has, always come.",
+			Auth: api.Token, Scopes: scopes, FirstParty: true, Summary: "How you are told of what happens",
+			Handle: func(ctx context.Context, p auth.Principal, _ *api.Empty) (*preferencesWire, error) {
+				all, err := s.preferences(ctx, s.DB, p.AccountID)
+				if err != nil {
+					return nil, err
+				}
+				return wirePreferences(ctx, all), nil
+			},
+		},
+		api.Operation[chooseIn, preferencesWire]{
+			ID: "notifications.choose", OwnerOnly: true, Method: http.MethodPut, Path: "/api/v1/notifications/preferences", Section: api.Account,
+			Description: "Changes the topics that are named. What is on its way already still comes, except by mail.",
+			Example:     `{"preferences": [{"topic": "payments", "mail": false, "push": true}]}`,
+			Auth:        api.Token, Scopes: scopes, FirstParty: true, Summary: "Choose how you are told of what happens",
+			Handle: func(ctx context.Context, p auth.Principal, in *chooseIn) (*preferencesWire, error) {
+				wanted := make([]preference, len(in.Body.Preferences))
+				for i, c := range in.Body.Preferences {
+					wanted[i] = preference{topic: c.Topic, mail: c.Mail, push: c.Push}
+				}
+				all, err := s.choose(ctx, p.AccountID, wanted)
+				if err != nil {
+					return nil, err
+				}
+				return wirePreferences(ctx, all), nil
 			},
 		},
 	}

@@ -8,6 +8,9 @@ func (s *Service) Module() module.Module {
 		Name: "notifications", Routes: s.Operations(), Workers: s.Register, Schedule: s.Schedule, OnClose: s.closed,
 		Subscriptions: []module.Subscription{{Types: EventTypes(), Follow: s.Follow}},
 		Needs:         []any{s.Config, s.Needs},
-		Export:        []module.Export{{File: "notifications", Operation: "notifications.list", Text: "exports.file.notifications"}},
+		Export: []module.Export{
+			{File: "notifications", Operation: "notifications.list", Text: "exports.file.notifications"},
+			{File: "notification_preferences", Operation: "notifications.preferences", Text: "exports.file.notification_preferences"},
+		},
 	}
 }

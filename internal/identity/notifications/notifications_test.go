@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -19,6 +20,7 @@ import (
 	"stead.dev/stead/internal/platform/i18n"
 	"stead.dev/stead/internal/platform/jobs"
 	"stead.dev/stead/internal/platform/outbox"
+	"stead.dev/stead/internal/platform/secret"
 	"stead.dev/stead/internal/platform/testkit"
 	"stead.dev/stead/internal/port/mailer"
 )
@@ -67,9 +69,13 @@ func engines(t *testing.T, f func(t *testing.T, w *world)) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		box, err := secret.OpenKeyFile(filepath.Join(t.TempDir(), "key"))
+		if err != nil {
+			t.Fatal(err)
+		}
 		w := &world{t: t, db: d, clk: clk, post: &post{}, queue: q}
 		w.Service = notifications.New(notifications.Config{
-			DB: d, Queue: q, Mailer: w.post, Brand: brand.Fixed(brand.Brand{Name: "Stead", Support: "help@stead.test"}), Letters: &mailer.Writer{Brand: brand.Fixed(brand.Brand{Name: "Stead", Support: "help@stead.test"}), BaseURL: "https://stead.test"}, BaseURL: "https://stead.test",
+			DB: d, Queue: q, Mailer: w.post, Brand: brand.Fixed(brand.Brand{Name: "Stead", Support: "help@stead.test"}), Letters: &mailer.Writer{Brand: brand.Fixed(brand.Brand{Name: "Stead", Support: "help@stead.test"}), BaseURL: "https://stead.test"}, BaseURL: "https://stead.test", Box: box,
 			Recipients: owners{
 				1: {Email: "ann@stead.test", Name: "Ann", Locale: "ru", Open: true},
 				2: {Email: "bob@stead.test", Name: "Bob", Locale: "en"},
@@ -79,8 +85,8 @@ func engines(t *testing.T, f func(t *testing.T, w *world)) {
 		w.Register(q.Workers())
 		scopes := []string{"profile"}
 		w.edge = apitest.NewEdge(t, d, clk, apitest.Tokens{
-			"own":   {AccountID: 1, ApplicationID: 1, Scopes: scopes},
-			"other": {AccountID: 2, ApplicationID: 1, Scopes: scopes},
+			"own":   {AccountID: 1, ApplicationID: 1, FirstParty: true, Scopes: scopes},
+			"other": {AccountID: 2, ApplicationID: 1, FirstParty: true, Scopes: scopes},
 		}, w.Operations())
 		f(t, w)
 	})

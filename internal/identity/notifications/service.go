@@ -13,6 +13,7 @@ import (
 	"stead.dev/stead/internal/platform/jobs"
 	"stead.dev/stead/internal/platform/outbox"
 	"stead.dev/stead/internal/platform/page"
+	"stead.dev/stead/internal/platform/secret"
 	"stead.dev/stead/internal/port/mailer"
 )
 
@@ -44,6 +45,7 @@ type Config struct {
 	Brand      brand.Source
 	Letters    *mailer.Writer
 	BaseURL    string // of the installation
+	Box        *secret.Box
 }
 
 // Needs is what the section needs of others; every field is required.
@@ -84,12 +86,16 @@ func (s *Service) Follow(ctx context.Context, tx *db.Tx, e outbox.Stored) error 
 	if err != nil || id == 0 {
 		return err
 	}
-	if !n.onDevices {
+	wanted, err := s.preferenceFor(ctx, tx, n)
+	if err != nil {
+		return err
+	}
+	if wanted.push && !n.onDevices {
 		if err := s.Pushes.Announce(ctx, tx, n.accountID, id); err != nil {
 			return err
 		}
 	}
-	if !n.severity.mailed() {
+	if !n.severity.mailed() || !wanted.mail {
 		return nil
 	}
 	return s.Queue.Enqueue(ctx, tx, mailArgs{NotificationID: id}, nil)
@@ -108,6 +114,10 @@ func (s *Service) mail(ctx context.Context, id int64) error {
 	if err != nil || !to.Open {
 		return err
 	}
+	wanted, err := s.preferenceFor(ctx, s.DB, n) // it may have changed since the job was made
+	if err != nil || !wanted.mail {
+		return err
+	}
 	text := func(key string, data map[string]any) string { return i18n.T(to.Locale, "notification.mail."+key, data) }
 	greeting := "greeting"
 	if to.Name == "" {
@@ -124,6 +134,14 @@ func (s *Service) mail(ctx context.Context, id int64) error {
 	}
 	if b.Support != "" {
 		l.Footer = append(l.Footer, text("support", map[string]any{"Support": b.Support}))
+	}
+	if wanted.topic != Essential {
+		if l.Unsubscribe, err = s.UnsubscribeLink(n.accountID, wanted.topic); err != nil {
+			return err
+		}
+		l.Links = append(l.Links, l.Unsubscribe)
+		topic := i18n.T(to.Locale, "notification.topic."+string(wanted.topic)+".title", nil)
+		l.Footer = append(l.Footer, text("unsubscribe", map[string]any{"Topic": topic, "Link": l.Unsubscribe}))
 	}
 	err = s.Mailer.Send(ctx, s.Letters.Write(l))
 	if errors.Is(err, mailer.ErrRejected) {
@@ -178,8 +196,11 @@ func (s *Service) list(ctx context.Context, accountID int64, unread bool, p page
 	return list(ctx, s.DB, accountID, unread, p)
 }
 
-// closed removes the notifications of an account that is closed.
+// closed removes the notifications of an account that is closed, and what it has chosen.
 func (s *Service) closed(ctx context.Context, tx *db.Tx, accountID int64) error {
+	if err := removePreferences(ctx, tx, accountID); err != nil {
+		return err
+	}
 	return removeOf(ctx, tx, accountID)
 }
 

@@ -93,3 +93,24 @@ func removeOf(ctx context.Context, tx *db.Tx, accountID int64) error {
 	_, err := tx.Exec(ctx, `DELETE FROM notifications WHERE account_id = $1`, accountID)
 	return err
 }
+
+var preferenceRows = db.Map(func(p *preference) db.Fields {
+	return db.Fields{"topic": &p.topic, "mail": &p.mail, "push": &p.push}
+})
+
+// chosenBy reads what an account has chosen.
+func chosenBy(ctx context.Context, q db.Querier, accountID int64) ([]preference, error) {
+	return db.Collect(ctx, q, preferenceRows.Scan, `SELECT `+preferenceRows.Columns()+` FROM notifications_preferences WHERE account_id = $1`, accountID)
+}
+
+func putPreference(ctx context.Context, tx *db.Tx, accountID int64, p preference) error {
+	_, err := tx.Exec(ctx, `INSERT INTO notifications_preferences (account_id, topic, mail, push, changed_at) VALUES ($1, $2, $3, $4, $5)
+		ON CONFLICT (account_id, topic) DO UPDATE SET mail = excluded.mail, push = excluded.push, changed_at = excluded.changed_at`,
+		accountID, p.topic, p.mail, p.push, tx.Now)
+	return err
+}
+
+func removePreferences(ctx context.Context, tx *db.Tx, accountID int64) error {
+	_, err := tx.Exec(ctx, `DELETE FROM notifications_preferences WHERE account_id = $1`, accountID)
+	return err
+}

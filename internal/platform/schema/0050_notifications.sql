@@ -19,3 +19,13 @@ CREATE TABLE notifications (
 CREATE INDEX notifications_account ON notifications (account_id, id);
 CREATE INDEX notifications_unread ON notifications (account_id, id) WHERE read_at IS NULL;
 CREATE INDEX notifications_created ON notifications (created_at);
+
+-- How accounts are told of a topic, beside the list in the panel. A topic without a row is mailed and pushed.
+CREATE TABLE notifications_preferences (
+    account_id BIGINT  NOT NULL, -- the account that has chosen
+    topic      TEXT    NOT NULL, -- what the notifications are about; each kind belongs to one
+    mail       BOOLEAN NOT NULL, -- whether warnings and worse are mailed
+    push       BOOLEAN NOT NULL, -- whether they are put on the account's devices
+    changed_at BIGINT  NOT NULL, -- when it was chosen
+    PRIMARY KEY (account_id, topic)
+);

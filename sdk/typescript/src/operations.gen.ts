@@ -2369,6 +2369,16 @@ export class NotificationsAPI {
 	}
 
 	/**
+	 * Choose how you are told of what happens. Changes the topics that are named. What is on its way already still
+	 * comes, except by mail.
+	 *
+	 * PUT /api/v1/notifications/preferences
+	 */
+	choose(body: Body<"notifications.choose">, options: CallOptions = {}): Promise<Answer<"notifications.choose">> {
+		return this.#caller.call({ method: "PUT", path: `/api/v1/notifications/preferences`, body, options });
+	}
+
+	/**
 	 * List your notifications, the newest first. What happened to your account and services, in your language.
 	 * `meta.unread` is how many you have not read, on all pages.
 	 *
@@ -2387,6 +2397,17 @@ export class NotificationsAPI {
 	 */
 	all(query: Query<"notifications.list"> = {}, options: CallOptions = {}): AsyncGenerator<Item<"notifications.list">, void> {
 		return this.#caller.pages({ method: "GET", path: `/api/v1/notifications`, query, options });
+	}
+
+	/**
+	 * How you are told of what happens. By topic: whether its notifications are mailed, and put on devices. The list
+	 * in the panel has all of them. Mails on the account's security, and what the topic `essential` has, always
+	 * come.
+	 *
+	 * GET /api/v1/notifications/preferences
+	 */
+	preferences(options: CallOptions = {}): Promise<Answer<"notifications.preferences">> {
+		return this.#caller.call({ method: "GET", path: `/api/v1/notifications/preferences`, options });
 	}
 
 	/**

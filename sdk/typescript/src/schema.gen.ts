@@ -1353,6 +1353,30 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/notifications/preferences": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * How you are told of what happens
+         * @description By topic: whether its notifications are mailed, and put on devices. The list in the panel has all of them. Mails on the account's security, and what the topic `essential` has, always come.
+         */
+        get: operations["notifications.preferences"];
+        /**
+         * Choose how you are told of what happens
+         * @description Changes the topics that are named. What is on its way already still comes, except by mail.
+         */
+        put: operations["notifications.choose"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/notifications/read": {
         parameters: {
             query?: never;
@@ -8126,6 +8150,19 @@ export interface components {
             /** @description In the reader's language */
             title: string;
         };
+        NotificationsChoice: {
+            mail: boolean;
+            push: boolean;
+            /**
+             * @description essential cannot be changed
+             * @enum {string}
+             */
+            topic: "renewals" | "payments" | "domains" | "sites" | "monitors" | "advice" | "resale";
+        };
+        NotificationsChooseBody: {
+            /** @description Topics that are left out stay as they are */
+            preferences: components["schemas"]["NotificationsChoice"][];
+        };
         NotificationsList: {
             data: components["schemas"]["Notification"][];
             meta: components["schemas"]["NotificationsMeta"];
@@ -8156,6 +8193,25 @@ export interface components {
              * @description Notifications that are not read, on all pages
              */
             unread: number;
+        };
+        NotificationsPreference: {
+            /** @description It cannot be switched off */
+            fixed: boolean;
+            /** @description The kinds of notifications that belong to it */
+            kinds: string[];
+            /** @description Whether warnings and worse are mailed */
+            mail: boolean;
+            /** @description Whether they are put on the account's devices */
+            push: boolean;
+            /** @description What belongs to it, in the reader's language */
+            text: string;
+            /** @description In the reader's language */
+            title: string;
+            /** @description More may be added */
+            topic: string;
+        };
+        NotificationsPreferences: {
+            data: components["schemas"]["NotificationsPreference"][];
         };
         NotificationsRead: {
             /**
@@ -13079,6 +13135,50 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["NotificationsList"];
+                };
+            };
+        };
+    };
+    "notifications.preferences": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NotificationsPreferences"];
+                };
+            };
+        };
+    };
+    "notifications.choose": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NotificationsChooseBody"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NotificationsPreferences"];
                 };
             };
         };

@@ -185,6 +185,26 @@ test("an integrator registers an application, gets a new secret, and deletes it"
   await expect(page.getByText("You have no applications yet")).toBeVisible();
 });
 
+test("a customer chooses what is mailed, and an essential topic stays on", async ({ page, customer }) => {
+  await page.goto("/panel/notifications");
+  await page.getByRole("link", { name: "Settings" }).click();
+  await expect(page.getByRole("heading", { name: "Notification settings" })).toBeVisible();
+  const mails = page.getByRole("switch", { name: "By mail: payments and orders" });
+  await expect(mails).toBeChecked();
+  await mails.focus();
+  await page.keyboard.press("Space");
+  await expect(mails).not.toBeChecked();
+  await expect(page.getByRole("switch", { name: "On devices: payments and orders" })).toBeChecked();
+  await expect(page.getByRole("switch", { name: /what you must know/ })).toHaveCount(0);
+  const { data } = await customer.call<{ data: { topic: string; mail: boolean; push: boolean }[] }>(
+    "GET",
+    "/notifications/preferences",
+  );
+  expect(data.find(({ topic }) => topic === "payments")).toMatchObject({ mail: false, push: true });
+  await page.reload();
+  await expect(mails).not.toBeChecked();
+});
+
 test("a phone that is lost gets no more notifications", async ({ page, customer }) => {
   await customer.call("POST", "/me/devices", {
     platform: "android",

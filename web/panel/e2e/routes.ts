@@ -26,6 +26,7 @@ export const routes = [
   "/account/log",
   "/account/connections",
   "/account/applications",
+  "/account/notifications",
   "/account/devices",
   "/account/data",
   "/rewards",

@@ -3,6 +3,7 @@ import {
   IconActivityHeartbeat,
   IconArchive,
   IconBell,
+  IconBellCog,
   IconBrandPhp,
   IconCertificate,
   IconClock,
@@ -97,6 +98,7 @@ export const profilePages: Entry[] = [
   { to: "/account/log", label: "nav.log", icon: IconHistory },
   { to: "/account/connections", label: "nav.connections", icon: IconPlugConnected, section: "oauth" },
   { to: "/account/applications", label: "nav.applications", icon: IconApps, section: "oauth" },
+  { to: "/account/notifications", label: "nav.preferences", icon: IconBellCog, section: "account" },
   { to: "/account/devices", label: "nav.devices", icon: IconDeviceMobile },
   { to: "/account/data", label: "nav.data", icon: IconPackageExport },
 ];

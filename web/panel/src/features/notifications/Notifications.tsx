@@ -1,6 +1,7 @@
 import { Anchor, Button, Card, Group, Stack, Switch, Text } from "@mantine/core";
 import { IconBell } from "@tabler/icons-react";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
 
 import { Empty } from "~/ui/Empty";
 import { Load } from "~/ui/Load";
@@ -34,14 +35,19 @@ export function Notifications({ page = 1, unread = false, onSearch }: Search & {
         title={t("title")}
         description={t("description")}
         actions={
-          <Button
-            variant="default"
-            loading={isPending}
-            disabled={!query.data?.meta.unread}
-            onClick={() => mutate({ all: true })}
-          >
-            {t("read_all")}
-          </Button>
+          <>
+            <Button variant="subtle" component={Link} to="/account/notifications">
+              {t("settings")}
+            </Button>
+            <Button
+              variant="default"
+              loading={isPending}
+              disabled={!query.data?.meta.unread}
+              onClick={() => mutate({ all: true })}
+            >
+              {t("read_all")}
+            </Button>
+          </>
         }
       />
       <Switch

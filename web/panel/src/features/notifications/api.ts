@@ -17,3 +17,15 @@ export const notifications = (page: number, unread: boolean) =>
 
 export const markRead = (body: components["schemas"]["NotificationsReadBody"]) =>
   call(api.POST("/api/v1/notifications/read", { body }));
+
+export type Preference = components["schemas"]["NotificationsPreference"];
+
+export const preferences = queryOptions({
+  queryKey: ["notifications", "preferences"],
+  queryFn: ({ signal }) => call(api.GET("/api/v1/notifications/preferences", { signal })),
+});
+
+export type Choice = components["schemas"]["NotificationsChoice"];
+
+export const choose = (choice: Choice) =>
+  call(api.PUT("/api/v1/notifications/preferences", { body: { preferences: [choice] } }));
