@@ -22,6 +22,7 @@ import { Route as AccountConnectionsRouteImport } from "./routes/account.connect
 import { Route as AccountDataRouteImport } from "./routes/account.data";
 import { Route as AccountDevicesRouteImport } from "./routes/account.devices";
 import { Route as AccountLogRouteImport } from "./routes/account.log";
+import { Route as AccountNotificationsRouteImport } from "./routes/account.notifications";
 import { Route as AccountProfileRouteImport } from "./routes/account.profile";
 import { Route as AccountSecurityRouteImport } from "./routes/account.security";
 import { Route as AccountSessionsRouteImport } from "./routes/account.sessions";
@@ -128,6 +129,11 @@ const AccountDevicesRoute = AccountDevicesRouteImport.update({
 const AccountLogRoute = AccountLogRouteImport.update({
   id: "/account/log",
   path: "/account/log",
+  getParentRoute: () => rootRouteImport,
+} as any);
+const AccountNotificationsRoute = AccountNotificationsRouteImport.update({
+  id: "/account/notifications",
+  path: "/account/notifications",
   getParentRoute: () => rootRouteImport,
 } as any);
 const AccountProfileRoute = AccountProfileRouteImport.update({
@@ -361,6 +367,7 @@ export interface FileRoutesByFullPath {
   "/account/data": typeof AccountDataRoute;
   "/account/devices": typeof AccountDevicesRoute;
   "/account/log": typeof AccountLogRoute;
+  "/account/notifications": typeof AccountNotificationsRoute;
   "/account/profile": typeof AccountProfileRoute;
   "/account/security": typeof AccountSecurityRoute;
   "/account/sessions": typeof AccountSessionsRoute;
@@ -417,6 +424,7 @@ export interface FileRoutesByTo {
   "/account/data": typeof AccountDataRoute;
   "/account/devices": typeof AccountDevicesRoute;
   "/account/log": typeof AccountLogRoute;
+  "/account/notifications": typeof AccountNotificationsRoute;
   "/account/profile": typeof AccountProfileRoute;
   "/account/security": typeof AccountSecurityRoute;
   "/account/sessions": typeof AccountSessionsRoute;
@@ -475,6 +483,7 @@ export interface FileRoutesById {
   "/account/data": typeof AccountDataRoute;
   "/account/devices": typeof AccountDevicesRoute;
   "/account/log": typeof AccountLogRoute;
+  "/account/notifications": typeof AccountNotificationsRoute;
   "/account/profile": typeof AccountProfileRoute;
   "/account/security": typeof AccountSecurityRoute;
   "/account/sessions": typeof AccountSessionsRoute;
@@ -534,6 +543,7 @@ export interface FileRouteTypes {
     | "/account/data"
     | "/account/devices"
     | "/account/log"
+    | "/account/notifications"
     | "/account/profile"
     | "/account/security"
     | "/account/sessions"
@@ -590,6 +600,7 @@ export interface FileRouteTypes {
     | "/account/data"
     | "/account/devices"
     | "/account/log"
+    | "/account/notifications"
     | "/account/profile"
     | "/account/security"
     | "/account/sessions"
@@ -647,6 +658,7 @@ export interface FileRouteTypes {
     | "/account/data"
     | "/account/devices"
     | "/account/log"
+    | "/account/notifications"
     | "/account/profile"
     | "/account/security"
     | "/account/sessions"
@@ -705,6 +717,7 @@ export interface RootRouteChildren {
   AccountDataRoute: typeof AccountDataRoute;
   AccountDevicesRoute: typeof AccountDevicesRoute;
   AccountLogRoute: typeof AccountLogRoute;
+  AccountNotificationsRoute: typeof AccountNotificationsRoute;
   AccountProfileRoute: typeof AccountProfileRoute;
   AccountSecurityRoute: typeof AccountSecurityRoute;
   AccountSessionsRoute: typeof AccountSessionsRoute;
@@ -837,6 +850,13 @@ declare module "@tanstack/react-router" {
       path: "/account/log";
       fullPath: "/account/log";
       preLoaderRoute: typeof AccountLogRouteImport;
+      parentRoute: typeof rootRouteImport;
+    };
+    "/account/notifications": {
+      id: "/account/notifications";
+      path: "/account/notifications";
+      fullPath: "/account/notifications";
+      preLoaderRoute: typeof AccountNotificationsRouteImport;
       parentRoute: typeof rootRouteImport;
     };
     "/account/profile": {
@@ -1167,6 +1187,7 @@ const rootRouteChildren: RootRouteChildren = {
   AccountDataRoute: AccountDataRoute,
   AccountDevicesRoute: AccountDevicesRoute,
   AccountLogRoute: AccountLogRoute,
+  AccountNotificationsRoute: AccountNotificationsRoute,
   AccountProfileRoute: AccountProfileRoute,
   AccountSecurityRoute: AccountSecurityRoute,
   AccountSessionsRoute: AccountSessionsRoute,

@@ -1,1 +1,0 @@
-import{An as e,Li as t,Xi as n}from"./routes-Cu6uM_3i.js";var r=n(),i=t(function(t){return(0,r.jsx)(e,{...t})});export{i as t};

@@ -1,1 +1,0 @@
-import{t as e}from"./NativeSelect-CdNMPXpo.js";import{t}from"./texts-D8sTHFeH.js";import{Xi as n}from"./routes-Cu6uM_3i.js";var r=n();function i({label:n,value:i,options:a,onChange:o}){return(0,r.jsx)(e,{label:n,value:i??``,onChange:e=>o(e.currentTarget.value||void 0),data:[{value:``,label:t(`filter.all`)},...a.map(([e,t])=>({value:e,label:t}))],maw:260})}export{i as t};

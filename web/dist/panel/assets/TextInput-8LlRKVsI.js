@@ -1,1 +1,0 @@
-import{Dr as e,Xi as t,vr as n}from"./routes-Cu6uM_3i.js";import{t as r}from"./InputBase-Bvdae_Q0.js";var i=t(),a=n(t=>{let n=e([`Input`,`InputWrapper`,`TextInput`],null,t);return(0,i.jsx)(r,{component:`input`,...n,__staticSelector:`TextInput`})});a.classes=r.classes,a.displayName=`@mantine/core/TextInput`;export{a as t};

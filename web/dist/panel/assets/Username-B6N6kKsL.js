@@ -1,1 +1,0 @@
-import{Xi as e,ki as t}from"./routes-Cu6uM_3i.js";var n=e();function r(){return(0,n.jsx)(`input`,{className:`visually-hidden`,autoComplete:`username`,readOnly:!0,tabIndex:-1,"aria-hidden":!0,value:t.account?.email??``})}export{r as t};

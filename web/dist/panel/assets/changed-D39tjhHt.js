@@ -1,1 +1,0 @@
-import{Yi as e}from"./routes-Cu6uM_3i.js";import{t}from"./notice-Ck95LVbv.js";function n(){let n=e();return async e=>{await n.invalidateQueries({queryKey:[`staff`]}),t(e)}}export{n as t};

@@ -1,1 +1,0 @@
-import{ot as e,qi as t,st as n}from"./routes-Cu6uM_3i.js";var r=t({queryKey:[`me`],queryFn:({signal:t})=>n(e.GET(`/api/v1/me`,{signal:t}))});export{r as t};

@@ -1,1 +1,0 @@
-import{n as e}from"./rolldown-runtime-WkwZ5CU-.js";import{Jt as t,Xi as n,Zi as r,ki as i,ut as a}from"./routes-Cu6uM_3i.js";var o=e(r(),1),s=n();function c(){return(0,o.useEffect)(()=>{a.postMessage({account:i.account?.id}),window.close()},[]),(0,s.jsx)(`p`,{children:t(`session.close`)})}var l=c;export{l as component};

@@ -1,1 +1,0 @@
-import{Oi as e,Si as t}from"./routes-Cu6uM_3i.js";var n,r=()=>n??=t({uz:()=>e(()=>import(`./staff.uz-DtsPTG-l.js`),[]),ru:()=>e(()=>import(`./staff.ru-_umkdwqK.js`),[]),en:()=>e(()=>import(`./staff.en-q_ZY5zEn.js`),[])});export{r as t};

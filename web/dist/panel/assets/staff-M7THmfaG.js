@@ -1,1 +1,0 @@
-import{ki as e,lt as t,pt as n}from"./routes-Cu6uM_3i.js";var r=n({baseUrl:e.base,fetch:t});export{r as t};

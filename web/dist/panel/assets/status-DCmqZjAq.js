@@ -1,1 +1,0 @@
-import{t as e}from"./Status-Dy0rBHTC.js";import{t}from"./texts-CLEBF5fH.js";import{Xi as n}from"./routes-Cu6uM_3i.js";var r=n(),i={open:`busy`,waiting:`warn`,answered:`good`,closed:`neutral`};function a({status:n}){return(0,r.jsx)(e,{tone:i[n],label:t(`status.${n}`)})}export{a as t};

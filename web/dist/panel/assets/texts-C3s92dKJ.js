@@ -1,0 +1,1 @@
+import{Di as e}from"./routes-DAMJpyOL.js";var t=e(`stafftickets`);export{t};

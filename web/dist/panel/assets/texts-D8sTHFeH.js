@@ -1,1 +1,0 @@
-import{Ei as e}from"./routes-Cu6uM_3i.js";var t=e(`staff`);export{t};
