@@ -74,6 +74,7 @@ type adminCmd struct {
 		Show      serviceShow      `cmd:"" help:"Show a service."`
 		Suspend   serviceSuspend   `cmd:"" help:"Take a service offline."`
 		Unsuspend serviceUnsuspend `cmd:"" help:"Bring a suspended service back."`
+		Move      servicesMove     `cmd:"" help:"Move a service to another node while it lives."`
 		Terminate serviceTerminate `cmd:"" help:"End a suspended service: a final backup is made, then its account is removed."`
 		Restore   serviceRestore   `cmd:"" help:"Bring a terminated service back, with what its final backup has."`
 		Health    serviceHealth    `cmd:"" help:"List the services that are due without an attempt, whose renewal fails, or whose end takes long."`

@@ -39,6 +39,38 @@ func (c *nodesRecover) Run(e *environment) error {
 	})
 }
 
+type servicesMove struct {
+	ID     int64  `arg:"" help:"Number of the service."`
+	To     string `help:"Node to which it moves; without it, the one that suits best." placeholder:"NODE"`
+	Reason string `help:"Why, for the audit log."`
+}
+
+// Run begins to move a service.
+func (c *servicesMove) Run(e *environment) error {
+	return e.administer(func(a *admin.Admin) error {
+		return e.showMove(a.MoveService(admin.Because(e.ctx, c.Reason), c.ID, c.To))
+	})
+}
+
+type nodesEvacuate struct {
+	nodeName
+	To     string `help:"Node to which its services move; without it, any that suits." placeholder:"NODE"`
+	Reason string `help:"Why, for the audit log."`
+}
+
+// Run begins to move all services of a node.
+func (c *nodesEvacuate) Run(e *environment) error {
+	return e.administer(func(a *admin.Admin) error {
+		begun, err := a.EvacuateNode(admin.Because(e.ctx, c.Reason), c.Name, c.To)
+		if err != nil {
+			return err
+		}
+		return e.show(begun, func(w io.Writer) {
+			row(w, "begun", fmt.Sprintf("%d moves; stead admin moves list --node %s shows how far they are", len(begun.Moves), c.Name))
+		})
+	})
+}
+
 // movesCmd has the commands for moves.
 type movesCmd struct {
 	List   movesList   `cmd:"" help:"List moves, the newest first."`

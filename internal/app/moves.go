@@ -51,10 +51,20 @@ type movedNodes struct {
 // Node implements moves.Nodes.
 func (n movedNodes) Node(ctx context.Context, q db.Querier, name string) (moves.Node, error) {
 	found, err := n.Named(ctx, q, name)
+	return n.of(found), err
+}
+
+func (n movedNodes) of(found nodes.Node) moves.Node {
 	shown := found.Shown(n.clock.Now())
 	return moves.Node{
 		Panel: nodes.PanelName(found.ID), Alive: shown == nodes.Active || shown == nodes.Draining, Draining: found.State == nodes.Draining,
-	}, err
+	}
+}
+
+// On implements moves.Nodes.
+func (n movedNodes) On(ctx context.Context, q db.Querier, panelName string) (moves.Node, error) {
+	found, err := n.Machine(ctx, q, panelName)
+	return n.of(found), err
 }
 
 // movedBackups adapts the backups to the moves.

@@ -51,7 +51,10 @@ func (w *staffWorld) staffToken(id int64, scopes ...string) string {
 }
 
 // staffRefusals are operations that the world has nothing for; their refusals are the test.
-var staffRefusals = map[string]string{"staff.orders.retry": "nothing_to_retry", "staff.services.retry": "nothing_to_retry"}
+var staffRefusals = map[string]string{
+	"staff.orders.retry": "nothing_to_retry", "staff.services.retry": "nothing_to_retry",
+	"staff.services.move": "service_not_on_node", "staff.nodes.evacuate": "node_silent",
+}
 
 // prepare makes one of everything that paths and bodies name.
 func (w *staffWorld) prepare() {

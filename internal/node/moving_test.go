@@ -2,10 +2,15 @@ package node
 
 import (
 	"errors"
+	"fmt"
+	"io"
 	"log/slog"
 	"net/http"
+	"net/http/httptest"
+	"net/netip"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -108,5 +113,145 @@ func TestAMachineThatWasDeadOpensWithoutWhatHasLeft(t *testing.T) {
 	}
 	if status, body := get("8.test", "/"); status != http.StatusOK || body != "hello" {
 		t.Errorf("what has not left is answered %d %q", status, body)
+	}
+}
+
+// TestAHeldAccountStaysAsItIs: it is served and not written, also after a restart, until the hold is ended or ends by itself.
+func TestAHeldAccountStaysAsItIs(t *testing.T) {
+	dir, now := t.TempDir(), time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	again := func() *Node {
+		t.Helper()
+		n, err := New(t.Context(), Config{Dir: dir, Log: slog.New(slog.DiscardHandler), Now: func() time.Time { return now }})
+		must(t, err)
+		return n
+	}
+	n := again()
+	ctx := t.Context()
+	_, err := n.CreateAccount(ctx, panel.AccountSpec{Ref: "7", Username: "s7", PrimaryDomain: "shop.test"})
+	must(t, err)
+	write := func() error {
+		_, err := n.Files.Write(ctx, "7", "/public_html/index.html", []byte("hello"), panel.WriteOptions{})
+		return err
+	}
+	must(t, write())
+	hold := panel.Hold{Move: 3, Try: 1, For: time.Minute}
+	held := func() {
+		t.Helper()
+		if err := write(); !errors.Is(err, panel.ErrSuspended) {
+			t.Errorf("it is written: %v", err)
+		}
+		if status, body := serve(t, n)("shop.test", "/"); status != http.StatusOK || body != "hello" {
+			t.Errorf("it is answered %d %q", status, body)
+		}
+	}
+	must(t, n.HoldAccount(ctx, "7", hold))
+	held()
+	must(t, n.Close())
+	n = again()
+	now = now.Add(30 * time.Second)
+	n.Thaw(ctx)
+	held()
+	must(t, n.HoldAccount(ctx, "7", hold))
+	now = now.Add(45 * time.Second)
+	n.Thaw(ctx)
+	held()
+	must(t, n.SuspendAccount(ctx, "7")) // counts from the end of the hold on
+	if a, err := n.Account(ctx, "7"); err != nil || a.Status != panel.AccountSuspended {
+		t.Errorf("suspended while it is held: %+v %v", a, err)
+	}
+	must(t, n.UnsuspendAccount(ctx, "7"))
+	if err := write(); !errors.Is(err, panel.ErrSuspended) {
+		t.Errorf("it is written: %v", err)
+	}
+	now = now.Add(time.Minute)
+	if err := n.HoldAccount(ctx, "7", hold); !errors.Is(err, panel.ErrNotFound) {
+		t.Errorf("a hold that has ended is taken up: %v", err)
+	}
+	n.Thaw(ctx)
+	must(t, write())
+	if err := n.HoldAccount(ctx, "7", hold); !errors.Is(err, panel.ErrNotFound) {
+		t.Errorf("a hold that has ended is taken up: %v", err)
+	}
+	hold.Try, hold.For = 2, 0
+	must(t, n.HoldAccount(ctx, "7", hold))
+	now = now.Add(1000 * time.Hour)
+	n.Thaw(ctx)
+	held()
+	must(t, n.Close())
+}
+
+// TestAnAccountThatArrives is not served before its content is there.
+func TestAnAccountThatArrives(t *testing.T) {
+	n := open(t, t.TempDir())
+	defer func() { must(t, n.Close()) }()
+	_, err := n.CreateAccount(t.Context(), panel.AccountSpec{Ref: "7", Username: "s7", PrimaryDomain: "shop.test", Arriving: true})
+	must(t, err)
+	_, err = n.Files.Write(t.Context(), "7", "/public_html/index.html", []byte("hello"), panel.WriteOptions{})
+	must(t, err)
+	if status, body := serve(t, n)("shop.test", "/"); status != http.StatusServiceUnavailable || !strings.Contains(body, "moving") {
+		t.Errorf("it is answered %d %q", status, body)
+	}
+	must(t, n.ReleaseAccount(t.Context(), "7", 3))
+	if status, body := serve(t, n)("shop.test", "/"); status != http.StatusOK || body != "hello" {
+		t.Errorf("it is answered %d %q", status, body)
+	}
+}
+
+// TestTheFormerMachineForwards visitors to the machine that has the account, keeps what they asked, and never in circles.
+func TestTheFormerMachineForwards(t *testing.T) {
+	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		_, _ = fmt.Fprintf(w, "%s %s %s %s hops%s from %s", r.Method, r.Host, r.URL, body, r.Header.Get("Stead-Forwarded"), r.Header.Get("X-Forwarded-For"))
+	}))
+	defer other.Close()
+	dir := t.TempDir()
+	n := open(t, dir)
+	ctx := t.Context()
+	_, err := n.CreateAccount(ctx, panel.AccountSpec{Ref: "7", Username: "s7", PrimaryDomain: "shop.test"})
+	must(t, err)
+	_, err = n.SetDomain(ctx, "7", panel.Domain{Name: "other.test"})
+	must(t, err)
+	must(t, n.LeaveAccount(ctx, "7", 1))
+	to := panel.Forward{HTTP: netip.MustParseAddrPort(other.Listener.Addr().String())}
+	must(t, n.ForwardAccount(ctx, "7", 1, to))
+	must(t, n.LeaveAccount(ctx, "7", 1)) // with its next report
+	must(t, n.Close())
+	n = open(t, dir)
+	defer func() { must(t, n.Close()) }()
+	ask := func(host string, hops string) (int, string) {
+		t.Helper()
+		r := httptest.NewRequest(http.MethodPost, "/a%20b?c=d", strings.NewReader("body"))
+		r.Host = host
+		r.Header.Set("Stead-Forwarded", hops)
+		w := httptest.NewRecorder()
+		n.Handler().ServeHTTP(w, r)
+		return w.Code, w.Body.String()
+	}
+	for _, host := range []string{"shop.test", "other.test"} {
+		if status, body := ask(host, ""); status != http.StatusOK || body != "POST "+host+" /a%20b?c=d body hops.1 from 192.0.2.1" {
+			t.Errorf("%s is answered %d %q", host, status, body)
+		}
+	}
+	if status, _ := ask("shop.test", ".1.1.1"); status != http.StatusLoopDetected {
+		t.Errorf("in circles: %d", status)
+	}
+	// A domain that another account gets here is that one's.
+	_, err = n.CreateAccount(ctx, panel.AccountSpec{Ref: "8", Username: "s8", PrimaryDomain: "other.test"})
+	must(t, err)
+	must(t, os.WriteFile(filepath.Join(dir, "accounts", "s8", "public_html", "index.html"), []byte("mine"), 0o644))
+	n.Reconcile(ctx)
+	if status, body := serve(t, n)("other.test", "/"); status != http.StatusOK || body != "mine" {
+		t.Errorf("another account's domain is answered %d %q", status, body)
+	}
+	if status, _ := ask("shop.test", ""); status != http.StatusOK {
+		t.Errorf("the rest is answered %d", status)
+	}
+	other.Close()
+	if status, _ := ask("shop.test", ""); status != http.StatusBadGateway {
+		t.Errorf("while the other machine is down: %d", status)
+	}
+	must(t, n.DropAccount(ctx, "7", 1))
+	if status, _ := ask("shop.test", ""); status != http.StatusNotFound {
+		t.Errorf("after it was dropped: %d", status)
 	}
 }

@@ -127,7 +127,7 @@ func New(ctx context.Context, cfg Config) (_ *Node, err error) {
 	}
 	n.closers = append(n.closers, n.web.Close)
 	for ref, epoch := range cfg.Left {
-		if _, err := n.markLeft(ctx, ref, epoch); err != nil && !errors.Is(err, panel.ErrNotFound) {
+		if _, err := n.markLeft(ctx, ref, epoch, panel.Forward{}); err != nil && !errors.Is(err, panel.ErrNotFound) {
 			return nil, fmt.Errorf("account %s has left: %w", ref, err)
 		}
 	}
@@ -174,7 +174,7 @@ func New(ctx context.Context, cfg Config) (_ *Node, err error) {
 			cfg.Log.Error("home cannot be swept", "account", rec.Ref, "error", err)
 		}
 		if !here && rec.Left == 0 {
-			continue
+			continue // what has left is told to the daemon, which may serve it still
 		}
 		if err := n.web.Apply(ctx, rec.Name, n.sites(rec)); err != nil {
 			return nil, fmt.Errorf("site of %s: %w", rec.Ref, err)
@@ -185,6 +185,7 @@ func New(ctx context.Context, cfg Config) (_ *Node, err error) {
 	n.background.Go(func() { n.follow(background) })
 	n.background.Go(func() { n.closeDirectories(background) })
 	n.background.Go(func() { n.every(background, reconcile, n.Reconcile) })
+	n.background.Go(func() { n.every(background, thawing, n.Thaw) })
 	return n, nil
 }
 
@@ -348,6 +349,9 @@ func (n *Node) Lookup(ref string) (accounts.Account, error) {
 
 func (n *Node) of(rec accounts.Record) accounts.Account {
 	a := accounts.Account{Record: rec, Home: n.accounts.Home(rec)}
+	if rec.Left > 0 {
+		a.Domains = n.forwarded(rec)
+	}
 	if rec.User.UID != 0 {
 		a.Jail = filepath.Dir(a.Home)
 	}
@@ -366,7 +370,11 @@ func (n *Node) home(ref string) (files.Home, error) {
 func (n *Node) sites(rec accounts.Record) []web.Site {
 	var sites []web.Site
 	if rec.Left > 0 {
-		return nil
+		return n.forwards(rec)
+	}
+	suspended := rec.Suspended
+	if rec.OnHold() {
+		suspended = rec.Held.Suspended
 	}
 	for _, d := range rec.Domains {
 		state, secure := n.tls(rec.Name, d.Name)
@@ -384,7 +392,7 @@ func (n *Node) sites(rec accounts.Record) []web.Site {
 		}
 		sites = append(sites, web.Site{
 			Domain: d.Name, Home: n.accounts.Home(rec), DocumentRoot: d.DocumentRoot,
-			RedirectTo: d.RedirectTo, ForceHTTPS: d.ForceHTTPS, Suspended: rec.Suspended,
+			RedirectTo: d.RedirectTo, ForceHTTPS: d.ForceHTTPS, Suspended: suspended, Moving: rec.Arriving,
 			Certificate: secure.Chain, CertificateKey: secure.Key, HSTS: secure.HSTS, GID: rec.User.GID,
 			Closed: n.closedIn(rec, d.DocumentRoot),
 		})
@@ -401,6 +409,7 @@ func (n *Node) sites(rec accounts.Record) []web.Site {
 		}
 		if n.interpreter != nil {
 			sites[i].PHP = n.interpreter.Socket(n.of(rec))
+			sites[i].Moving = sites[i].Moving || rec.OnHold() // a program that answered could write
 		}
 	}
 	if n.cfg.PreviewDomain != "" && len(sites) > 0 {
@@ -474,7 +483,7 @@ func (n *Node) update(ctx context.Context, ref string, change func(*accounts.Rec
 		return rec, err
 	}
 	n.closures.ask(ref) // a document root may have changed
-	return rec, n.apply(ctx, ref)
+	return rec, errors.Join(n.yield(ctx, rec), n.apply(ctx, ref))
 }
 
 // CreateAccount implements panel.Accounts.
@@ -485,7 +494,7 @@ func (n *Node) CreateAccount(ctx context.Context, spec panel.AccountSpec) (panel
 		rec, err = n.accounts.Create(ctx, spec)
 	}
 	if err == nil {
-		err = n.apply(ctx, rec.Ref)
+		err = errors.Join(n.yield(ctx, rec), n.apply(ctx, rec.Ref))
 	}
 	return n.answer(rec), panel.Wrap("accounts.create", spec.Ref, err)
 }
@@ -506,7 +515,7 @@ func (n *Node) answer(rec accounts.Record) panel.Account {
 		OriginURL: n.originURL(rec), IPv4: n.cfg.IPv4, IPv6: n.cfg.IPv6,
 		Nameservers: slices.Clone(n.cfg.Nameservers), Location: n.cfg.Location,
 	}
-	if rec.Suspended {
+	if rec.Suspended && (!rec.OnHold() || rec.Held.Suspended) {
 		acc.Status = panel.AccountSuspended
 	}
 	return acc
@@ -532,6 +541,10 @@ func (n *Node) UnsuspendAccount(ctx context.Context, ref string) error {
 
 func (n *Node) setSuspended(ctx context.Context, ref string, suspended bool) error {
 	_, err := n.update(ctx, ref, func(rec *accounts.Record) error {
+		if rec.OnHold() {
+			rec.Held.Suspended = suspended // from the end of the hold on
+			return nil
+		}
 		rec.Suspended = suspended
 		return nil
 	})

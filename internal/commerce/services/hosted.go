@@ -45,12 +45,14 @@ func hosted(r record, err error) (site.Site, error) {
 
 // Site is one of the account's services, for the sections that manage what it consists of.
 func (s *Service) Site(ctx context.Context, q db.Querier, accountID, id int64) (site.Site, error) {
-	return hosted(getOwn(ctx, q, accountID, id))
+	of, err := hosted(getOwn(ctx, q, accountID, id))
+	return of.In(ctx), err
 }
 
 // LockSite is Site with the service locked until tx ends.
 func (s *Service) LockSite(ctx context.Context, tx *db.Tx, accountID, id int64) (site.Site, error) {
-	return hosted(lockOwn(ctx, tx, accountID, id))
+	of, err := hosted(lockOwn(ctx, tx, accountID, id))
+	return of.In(ctx), err
 }
 
 // OnlineLimits are the limits of the plans of an account's services that are online.

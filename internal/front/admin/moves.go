@@ -12,13 +12,13 @@ import (
 // Move is the move of a service from one machine to another as operators see it.
 type Move struct {
 	ID          int64      `json:"id"`
-	Kind        string     `json:"kind" enum:"recover"`
+	Kind        string     `json:"kind" enum:"recover,move" doc:"recover: from a dead node, out of the newest backup; move: from a node that lives, with everything"`
 	ServiceID   int64      `json:"service_id"`
 	AccountID   int64      `json:"account_id"`
 	From        string     `json:"from"` // name of the node
 	To          string     `json:"to"`   // empty until room is reserved there
 	State       string     `json:"state" enum:"running,moved,failed" doc:"moved: the service is on the other node whole; failed: it stayed where it was"`
-	Step        string     `json:"step" enum:"plan,adopt,check,make,commit,fill,restore,open,undo,leave,keep,closed" doc:"What is done next; leave and keep are about what is left on the former node"`
+	Step        string     `json:"step" enum:"plan,save,adopt,check,make,hold,ready,commit,fill,restore,open,undo,leave,keep,closed" doc:"What is done next; leave and keep are about what is left on the former node"`
 	BackupID    *int64     `json:"backup_id" doc:"The backup that it is restored from"`
 	ErrorKey    *string    `json:"error_key" doc:"What is in the way, or why it failed; of one that has moved: its content could not be restored"`
 	Cause       string     `json:"cause" doc:"The same in detail"`
@@ -73,6 +73,42 @@ func (a *Admin) RecoverNode(ctx context.Context, r moves.Recovery) (Recovery, er
 		out.WithoutBackup = []int64{}
 	}
 	for _, m := range begun.Moves {
+		out.Moves = append(out.Moves, moveOf(m, names))
+	}
+	return out, err
+}
+
+// MoveService begins to move a service to another node while it lives; without a name to the one that suits it best.
+func (a *Admin) MoveService(ctx context.Context, id int64, to string) (Move, error) {
+	s, err := a.Service(ctx, id)
+	if err != nil {
+		return Move{}, err
+	}
+	m, err := a.Moves.Move(a.change(ctx, "service.move", "", serviceSubject(id).of(s.AccountID)), id, to)
+	if err != nil {
+		return Move{}, err
+	}
+	return a.Move(ctx, m.ID)
+}
+
+// Evacuation is what the evacuation of a node has begun.
+type Evacuation struct {
+	Moves []Move `json:"moves"`
+}
+
+// EvacuateNode begins to move all services of a living node to others, and places no more on it.
+func (a *Admin) EvacuateNode(ctx context.Context, name, to string) (Evacuation, error) {
+	ctx = a.change(ctx, "node.evacuate", "", nodeSubject(name))
+	begun, err := a.Moves.Evacuate(ctx, name, to)
+	if err == nil {
+		_, err = a.Nodes.Drain(ctx, name)
+	}
+	if err != nil {
+		return Evacuation{}, err
+	}
+	names, err := a.nodeNames(ctx)
+	out := Evacuation{Moves: []Move{}}
+	for _, m := range begun {
 		out.Moves = append(out.Moves, moveOf(m, names))
 	}
 	return out, err

@@ -82,6 +82,7 @@ func (*machine) BackupPassport(_ context.Context, _, id string) (panel.Passport,
 
 func (*machine) AdoptBackup(context.Context, string, panel.Passport) error { return nil }
 func (*machine) KeepApart(context.Context, string) error                   { return nil }
+func (*machine) DisownBackups(context.Context, string) error               { return nil }
 
 func (m *machine) ListBackups(ctx context.Context, ref string) ([]panel.Backup, error) {
 	all, err := m.Panel.ListBackups(ctx, ref)

@@ -15,6 +15,18 @@
 //	keep     a week later, when there is a newer backup, what is left there is deleted
 //	closed
 //
+// A move of a service whose machine lives takes everything with it:
+//
+//	plan, save  room is reserved, and that machine makes a copy of the service while it goes on
+//	adopt, check, make  as above, with that copy
+//	hold     nothing of the service changes any more (panel.Moving), and the last copy is made of it, which has little to do
+//	ready    the account on the other machine is filled from the rows and from the last copy
+//	commit   as above; before it the former machine is told to stay unchanged until it is told otherwise
+//	fill, open  the rest follows, and the other machine serves it
+//	leave    the former machine passes visitors on whose DNS still leads there, until keep has ended
+//
+// A hold ends by itself when nobody asks for it again, and what was copied under it is then copied anew.
+//
 // A failure before commit goes to undo, which deletes what was made and gives the room back: the service is where it was.
 //
 // What holds:
@@ -26,7 +38,8 @@
 //     its first report (Left), and by the step leave. What is told late is old news to a machine to which it came back,
 //     for the epoch says which of the two is newer.
 //   - Nothing is changed of a service without a backup that can be had, unless the operator says that it may be empty.
+//   - An account that is being filled gets no mail, runs no cron job and answers visitors 503 (panel.AccountSpec.Arriving).
 //   - Locks are taken in the order service, node, move.
 //
-// Not promised: what came after the backup. Mail that arrives between commit and restore is replaced with its mailbox.
+// Not promised of a recovery: what came after the backup.
 package moves

@@ -11,8 +11,11 @@ import (
 // Kind says why a service moves.
 type Kind string
 
-// Recover is the kind of a move from a dead machine.
-const Recover Kind = "recover"
+// The kinds: a move from a dead machine, out of backups, and one from a machine that lives.
+const (
+	Recover Kind = "recover"
+	Live    Kind = "move"
+)
 
 // Step is what is done next of a move.
 type Step string
@@ -20,9 +23,12 @@ type Step string
 // The steps; see the package's documentation.
 const (
 	Plan    Step = "plan"
+	Save    Step = "save"
 	Adopt   Step = "adopt"
 	Check   Step = "check"
 	Make    Step = "make"
+	Hold    Step = "hold"
+	Ready   Step = "ready"
 	Commit  Step = "commit"
 	Fill    Step = "fill"
 	Restore Step = "restore"
@@ -52,6 +58,7 @@ type Move struct {
 	Step                     Step
 	StepAt                   time.Time
 	Tries                    int64
+	Pinned                   bool
 	FailureKey               *string
 	Cause                    string
 	CreatedAt                time.Time
@@ -69,7 +76,18 @@ func (m Move) restoreTask() string {
 
 // checkTask names the reading of the chosen backup on the machine.
 func (m Move) checkTask() string {
-	return "m" + strconv.FormatInt(m.ID, 10) + "-v" + strconv.FormatInt(*m.BackupID, 10)
+	of := m.Tries
+	if m.BackupID != nil {
+		of = *m.BackupID
+	}
+	return "m" + strconv.FormatInt(m.ID, 10) + "-v" + strconv.FormatInt(of, 10)
+}
+
+// copied is the name of the present copy of a service that moves while it lives, among the backups of its machines.
+func (m Move) copied() string { return m.copyOf(m.Tries) }
+
+func (m Move) copyOf(try int64) string {
+	return "m" + strconv.FormatInt(m.ID, 10) + "-c" + strconv.FormatInt(try, 10)
 }
 
 // committed tells that the service is on the other machine.

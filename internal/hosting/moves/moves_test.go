@@ -46,7 +46,7 @@ func TestADeadMachinesServiceIsMadeElsewhere(t *testing.T) {
 
 		delete(w.dead, first)
 		w.until(m.ID, Keep)
-		if _, err := w.on(first).Account(t.Context(), ref); !errors.Is(err, panel.ErrNotFound) {
+		if _, err := w.at(first).Account(t.Context(), ref); !errors.Is(err, panel.ErrNotFound) {
 			t.Errorf("the former machine has it: %v", err)
 		}
 		w.clock.Advance(keptAfter + time.Hour)
@@ -59,7 +59,7 @@ func TestADeadMachinesServiceIsMadeElsewhere(t *testing.T) {
 		if left, err := w.Left(t.Context(), w.db, first); err != nil || len(left) != 0 {
 			t.Errorf("the machine is told %+v %v", left, err)
 		}
-		if err := w.on(first).DropAccount(t.Context(), ref, 1); !errors.Is(err, panel.ErrNotFound) {
+		if err := w.at(first).DropAccount(t.Context(), ref, 1); !errors.Is(err, panel.ErrNotFound) {
 			t.Errorf("something is left: %v", err)
 		}
 	})
@@ -140,7 +140,7 @@ func TestWithoutABackupNothingIsTouched(t *testing.T) {
 			t.Errorf("the move: %+v", m)
 		}
 		w.served(first, 0)
-		if _, err := w.on(second).Account(t.Context(), ref); !errors.Is(err, panel.ErrNotFound) {
+		if _, err := w.at(second).Account(t.Context(), ref); !errors.Is(err, panel.ErrNotFound) {
 			t.Errorf("something was made: %v", err)
 		}
 
@@ -200,7 +200,7 @@ func TestWhoRecoversFromWhat(t *testing.T) {
 			t.Errorf("called off: %+v", m)
 		}
 		w.served(first, 0)
-		if _, err := w.on(second).Account(t.Context(), ref); !errors.Is(err, panel.ErrNotFound) {
+		if _, err := w.at(second).Account(t.Context(), ref); !errors.Is(err, panel.ErrNotFound) {
 			t.Errorf("what was made is there: %v", err)
 		}
 
@@ -224,7 +224,7 @@ func TestAServiceThatEndsMeanwhile(t *testing.T) {
 		if !m.Failed() || *m.FailureKey != fault.Conflict.Key {
 			t.Errorf("the move: %+v", m)
 		}
-		if _, err := w.on(second).Account(t.Context(), ref); !errors.Is(err, panel.ErrNotFound) {
+		if _, err := w.at(second).Account(t.Context(), ref); !errors.Is(err, panel.ErrNotFound) {
 			t.Errorf("what was made is there: %v", err)
 		}
 	})

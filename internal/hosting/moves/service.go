@@ -52,6 +52,8 @@ type Places interface {
 type Nodes interface {
 	// Node finds a machine by its name. fault.NotFound: there is none.
 	Node(ctx context.Context, q db.Querier, name string) (Node, error)
+	// On is the machine that a panel is. fault.NotFound: it is none, or was removed.
+	On(ctx context.Context, q db.Querier, panelName string) (Node, error)
 	// Gone tells that a panel is a machine that was removed.
 	Gone(ctx context.Context, q db.Querier, panelName string) (bool, error)
 }
@@ -141,30 +143,13 @@ func (s *Service) Recover(ctx context.Context, r Recovery) (out Recovered, err e
 		if from.Alive && !from.Draining && !r.Force {
 			return ErrNodeAlive.Wrapf("moves: node %s reports", r.Node)
 		}
-		if r.To != "" {
-			to, err := s.Nodes.Node(ctx, tx, r.To)
-			if err != nil {
-				return fault.Invalid("to", "move_target")
-			}
-			if to.Panel == from.Panel || !to.Alive {
-				return fault.Invalid("to", "move_target")
-			}
+		if err := s.target(ctx, tx, from, r.To); err != nil {
+			return err
 		}
-		on, err := s.Services.On(ctx, tx, from.Panel)
+		on, sizes, err := s.smallFirst(ctx, tx, from.Panel)
 		if err != nil {
 			return err
 		}
-		sizes := map[int64]int64{}
-		for _, of := range on {
-			copies, err := s.Backups.Portable(ctx, tx, of.ServiceID)
-			if err != nil {
-				return err
-			}
-			if len(copies) > 0 {
-				sizes[of.ServiceID] = copies[0].Bytes
-			}
-		}
-		slices.SortStableFunc(on, func(a, b site.Site) int { return cmp.Compare(sizes[a.ServiceID], sizes[b.ServiceID]) })
 		for _, of := range on {
 			if _, ok := sizes[of.ServiceID]; !ok && !r.Empty {
 				out.WithoutBackup = append(out.WithoutBackup, of.ServiceID)
@@ -183,6 +168,117 @@ func (s *Service) Recover(ctx context.Context, r Recovery) (out Recovered, err e
 	return out, err
 }
 
+// target refuses a node to which an operator wants services that leave another one; empty is any.
+func (s *Service) target(ctx context.Context, tx *db.Tx, from Node, name string) error {
+	if name == "" {
+		return nil
+	}
+	to, err := s.Nodes.Node(ctx, tx, name)
+	if errors.Is(err, fault.NotFound) || err == nil && (to.Panel == from.Panel || !to.Alive) {
+		return fault.Invalid("to", "move_target")
+	}
+	return err
+}
+
+// smallFirst lists the services on a panel by the sizes of their newest backups, and these sizes.
+func (s *Service) smallFirst(ctx context.Context, tx *db.Tx, panelName string) (on []site.Site, sizes map[int64]int64, err error) {
+	if on, err = s.Services.On(ctx, tx, panelName); err != nil {
+		return nil, nil, err
+	}
+	sizes = map[int64]int64{}
+	for _, of := range on {
+		copies, err := s.Backups.Portable(ctx, tx, of.ServiceID)
+		if err != nil {
+			return nil, nil, err
+		}
+		if len(copies) > 0 {
+			sizes[of.ServiceID] = copies[0].Bytes
+		}
+	}
+	slices.SortStableFunc(on, func(a, b site.Site) int { return cmp.Compare(sizes[a.ServiceID], sizes[b.ServiceID]) })
+	return on, sizes, nil
+}
+
+// Move begins to move a service to another node while it lives: to the named one, or without a name to the one that suits it
+// best. Room is reserved there at once.
+func (s *Service) Move(ctx context.Context, serviceID int64, to string) (m Move, err error) {
+	err = s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
+		of, err := s.Services.Wanted(ctx, tx, serviceID)
+		if err == nil {
+			of, err = s.Base.Services.LockSite(ctx, tx, of.AccountID, serviceID)
+		}
+		if err != nil {
+			return err
+		}
+		if !live(of) {
+			return fault.ServiceNotActive.New()
+		}
+		from, err := s.Nodes.On(ctx, tx, of.Panel)
+		switch {
+		case errors.Is(err, fault.NotFound):
+			return ErrNoNode.Wrapf("moves: service %d is on %q", serviceID, of.Panel)
+		case err != nil:
+			return err
+		case !from.Alive:
+			return ErrNodeSilent.New()
+		}
+		if err := s.target(ctx, tx, from, to); err != nil {
+			return err
+		}
+		if _, err := underWay(ctx, tx, serviceID); err == nil {
+			return ErrRunning.New()
+		} else if !errors.Is(err, fault.NotFound) {
+			return err
+		}
+		except, err := leftOf(ctx, tx, serviceID)
+		if err != nil {
+			return err
+		}
+		taken, err := s.Places.Take(ctx, tx, serviceID, to, append(except, from.Panel))
+		if err != nil {
+			return err
+		}
+		m = Move{AccountID: of.AccountID, ServiceID: serviceID, Kind: Live, From: from.Panel, Wanted: to}
+		if m, err = s.begin(ctx, tx, m); err != nil {
+			return err
+		}
+		m = m.apply(on(Save).with(func(m *Move) { m.To = taken }), tx.Now)
+		return write(ctx, tx, m)
+	})
+	return m, err
+}
+
+// Evacuate begins to move all services of a living node to others, the small ones first and a few at a time. Asked again, it
+// begins what is missing.
+func (s *Service) Evacuate(ctx context.Context, node, to string) (all []Move, err error) {
+	err = s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
+		all = nil
+		from, err := s.Nodes.Node(ctx, tx, node)
+		if err != nil {
+			return err
+		}
+		if !from.Alive {
+			return ErrNodeSilent.New()
+		}
+		if err := s.target(ctx, tx, from, to); err != nil {
+			return err
+		}
+		on, _, err := s.smallFirst(ctx, tx, from.Panel)
+		if err != nil {
+			return err
+		}
+		for _, of := range on {
+			m, err := s.begin(ctx, tx, Move{AccountID: of.AccountID, ServiceID: of.ServiceID, Kind: Live, From: from.Panel, Wanted: to})
+			if err != nil {
+				return err
+			}
+			all = append(all, m)
+		}
+		return nil
+	})
+	return all, err
+}
+
 // begin writes a move and its job, or answers the one that the service has.
 func (s *Service) begin(ctx context.Context, tx *db.Tx, m Move) (Move, error) {
 	id, ok, err := insert(ctx, tx, m)
@@ -191,11 +287,17 @@ func (s *Service) begin(ctx context.Context, tx *db.Tx, m Move) (Move, error) {
 	}
 	if !ok {
 		had, err := underWay(ctx, tx, m.ServiceID)
-		if err != nil || !had.committed() || had.To != m.From {
+		switch {
+		case err != nil || m.Kind != Recover:
 			return had, err
+		case had.committed() && had.To == m.From:
+			// The machine that it has come to died before all was there. What that move says of it stays, and this one begins.
+			had = had.apply(on(Leave).because(fault.PanelUnreachable.Key, "the machine to which it came died before all was restored"), tx.Now)
+		case !had.committed() && had.Kind == Live:
+			had = had.apply(fail(fault.PanelUnreachable.Key, "the machine that it leaves died before all was copied"), tx.Now)
+		default:
+			return had, nil
 		}
-		// The machine that it has come to died before all was there. What that move says of it stays, and this one begins.
-		had = had.apply(on(Leave).because(fault.PanelUnreachable.Key, "the machine to which it came died before all was restored"), tx.Now)
 		if err := write(ctx, tx, had); err != nil {
 			return had, err
 		}

@@ -14,7 +14,7 @@ var rows = db.Map(func(m *Move) db.Fields {
 	return db.Fields{
 		"id": &m.ID, "account_id": &m.AccountID, "service_id": &m.ServiceID, "kind": &m.Kind, "from_panel": &m.From, "to_panel": &m.To,
 		"wanted": &m.Wanted, "empty": &m.Empty, "backup_id": &m.BackupID, "refused": db.JSON(&m.Refused), "epoch": &m.Epoch,
-		"step": &m.Step, "step_at": &m.StepAt, "tries": &m.Tries, "failure_key": &m.FailureKey, "cause": &m.Cause,
+		"step": &m.Step, "step_at": &m.StepAt, "tries": &m.Tries, "pinned": &m.Pinned, "failure_key": &m.FailureKey, "cause": &m.Cause,
 		"created_at": &m.CreatedAt, "committed_at": &m.CommittedAt, "opened_at": &m.OpenedAt, "left_at": &m.LeftAt, "closed_at": &m.ClosedAt,
 	}
 })
@@ -55,9 +55,9 @@ func write(ctx context.Context, tx *db.Tx, m Move) error {
 		return err
 	}
 	_, err = tx.Exec(ctx, `UPDATE moves_moves SET to_panel = $1, backup_id = $2, refused = $3, epoch = $4, step = $5, step_at = $6, tries = $7,
-			failure_key = $8, cause = $9, committed_at = $10, opened_at = $11, left_at = $12, closed_at = $13 WHERE id = $14`,
+			failure_key = $8, cause = $9, committed_at = $10, opened_at = $11, left_at = $12, closed_at = $13, pinned = $14 WHERE id = $15`,
 		m.To, m.BackupID, string(refused), m.Epoch, m.Step, m.StepAt, m.Tries, m.FailureKey, m.Cause, m.CommittedAt, m.OpenedAt, m.LeftAt,
-		m.ClosedAt, m.ID)
+		m.ClosedAt, m.Pinned, m.ID)
 	return err
 }
 
@@ -97,4 +97,11 @@ func list(ctx context.Context, q db.Querier, f Filter, p page.Params) (all []Mov
 	all, err = db.Collect(ctx, q, rows.Scan, `SELECT `+rows.Columns()+where+` ORDER BY id DESC LIMIT $4 OFFSET $5`,
 		f.ServiceID, f.Panel, f.Open, p.Limit(), p.Offset())
 	return all, total, err
+}
+
+// leaving counts the moves of services from a panel that are between the plan and the end.
+func leaving(ctx context.Context, q db.Querier, panelName string) (n int, err error) {
+	err = q.QueryRow(ctx, `SELECT count(*) FROM moves_moves
+		WHERE from_panel = $1 AND kind = 'move' AND step NOT IN ('plan', 'undo', 'leave', 'keep', 'closed')`, panelName).Scan(&n)
+	return n, err
 }

@@ -51,8 +51,8 @@ func (s *Service) act(ctx context.Context, m Move) (outcome, error) {
 
 func (s *Service) acts() map[Step]func(context.Context, Move) (outcome, error) {
 	return map[Step]func(context.Context, Move) (outcome, error){
-		Plan: s.plan, Adopt: s.adopt, Check: s.check, Make: s.make, Commit: s.commit, Fill: s.fill, Restore: s.restore, Open: s.open,
-		Undo: s.undo, Leave: s.leave, Keep: s.keep,
+		Plan: s.plan, Save: s.save, Adopt: s.adopt, Check: s.check, Make: s.make, Hold: s.hold, Ready: s.ready, Commit: s.commit, Fill: s.fill,
+		Restore: s.restore, Open: s.open, Undo: s.undo, Leave: s.leave, Keep: s.keep,
 	}
 }
 
@@ -115,11 +115,18 @@ func (s *Service) plan(ctx context.Context, m Move) (outcome, error) {
 		if err != nil {
 			return outcome{}, err
 		}
+		next := Adopt
+		if m.Kind == Live {
+			next = Save
+			if running, err := leaving(ctx, tx, m.From); err != nil || running >= atATime {
+				return later(m, pause/3), err
+			}
+		}
 		to, err := s.Places.Take(ctx, tx, m.ServiceID, m.Wanted, append(except, m.From))
 		if err != nil {
 			return outcome{}, err
 		}
-		return on(Adopt).with(func(m *Move) { m.To = to }), nil
+		return on(next).with(func(m *Move) { m.To = to }), nil
 	})
 	if errors.Is(err, fault.OutOfStock) {
 		// The operator may add a node, or call the move off.
@@ -141,6 +148,13 @@ func (s *Service) adopt(ctx context.Context, m Move) (outcome, error) {
 	to, err := capability[panel.Handover](s, m.To, panel.CapHandover)
 	if err != nil {
 		return outcome{}, err
+	}
+	if m.Kind == Live {
+		err := s.handOver(ctx, m, to)
+		if hopeless(err) {
+			return fail(errNoStore.Key, err.Error()), nil
+		}
+		return on(Check), err
 	}
 	copies, err := s.Backups.Portable(ctx, s.DB, m.ServiceID)
 	if err != nil {
@@ -196,20 +210,26 @@ func (s *Service) chosen(ctx context.Context, m Move) (Copy, error) {
 	return copies[i], nil
 }
 
-// again chooses another backup.
-func again(m Move) outcome {
+// refuse chooses another backup.
+func refuse(m Move) outcome {
 	refused := append(slices.Clone(m.Refused), *m.BackupID)
 	return on(Adopt).with(func(m *Move) { m.BackupID, m.Refused = nil, refused })
 }
 
 // check has the other node read the backup whole.
 func (s *Service) check(ctx context.Context, m Move) (outcome, error) {
-	c, err := s.chosen(ctx, m)
-	if errors.Is(err, fault.NotFound) {
-		return again(m), nil
-	}
-	if err != nil {
-		return outcome{}, err
+	c := Copy{Name: m.copied()}
+	again := func(m Move) outcome { return fail(errNotCopied.Key, "the other machine cannot read the copy whole") }
+	if m.Kind == Recover {
+		again = refuse
+		var err error
+		c, err = s.chosen(ctx, m)
+		if errors.Is(err, fault.NotFound) {
+			return again(m), nil
+		}
+		if err != nil {
+			return outcome{}, err
+		}
 	}
 	to, err := capability[panel.Backups](s, m.To, panel.CapBackups)
 	if err != nil {
@@ -227,7 +247,7 @@ func (s *Service) check(ctx context.Context, m Move) (outcome, error) {
 	case task.Status == panel.TaskRunning:
 		return later(m, soon), nil
 	case task.Status == panel.TaskFailed:
-		s.Log.WarnContext(ctx, "a backup is damaged; an older one is tried", "service", m.ServiceID, "backup", c.ID, "machine", m.To)
+		s.Log.WarnContext(ctx, "a backup is damaged", "service", m.ServiceID, "backup", c.Name, "machine", m.To)
 		return again(m), nil
 	default:
 		return on(Make), nil
@@ -248,8 +268,23 @@ func (s *Service) make(ctx context.Context, m Move) (outcome, error) {
 		return outcome{}, err
 	}
 	of.Epoch++
-	if _, err := to.CreateAccount(ctx, s.Spec(of)); err != nil {
+	spec := s.Spec(of)
+	spec.Arriving = true
+	if _, err := to.CreateAccount(ctx, spec); err != nil {
 		return outcome{}, err
+	}
+	// It may have been called off, and undone, while the account was being made.
+	if now, err := get(ctx, s.DB, m.ID); err != nil || !now.committed() && (now.Step == Undo || now.Step == Closed) {
+		if err == nil {
+			err = to.DeleteAccount(ctx, m.ref())
+		}
+		if err != nil && !errors.Is(err, panel.ErrNotFound) {
+			return outcome{}, err
+		}
+		return later(m, soon), nil
+	}
+	if m.Kind == Live {
+		return holdAnew(m), nil
 	}
 	return on(Commit), nil
 }
@@ -266,6 +301,12 @@ func (s *Service) commit(ctx context.Context, m Move) (outcome, error) {
 	}
 	if err != nil {
 		return outcome{}, err
+	}
+	if m.Kind == Live {
+		// From now on it does not thaw by itself, so that nothing is written there after the commit.
+		if err := s.holds(ctx, m, 0); err != nil {
+			return s.disturbed(m, err)
+		}
 	}
 	o, err := s.change(ctx, m, func(ctx context.Context, tx *db.Tx, _ site.Site) (outcome, error) {
 		epoch, err := s.Services.Relocate(ctx, tx, m.ServiceID, m.From, m.To, account)
@@ -290,10 +331,8 @@ func (s *Service) fill(ctx context.Context, m Move) (outcome, error) {
 	if over, err := s.over(ctx, m); err != nil || over {
 		return on(Open), err
 	}
-	for _, f := range s.First {
-		if err := f.Apply(ctx, m.AccountID, m.ServiceID); err != nil {
-			return outcome{}, err
-		}
+	if err := s.first(ctx, m); err != nil {
+		return outcome{}, err
 	}
 	if err := s.All(ctx, m.AccountID, m.ServiceID); err != nil {
 		s.Log.WarnContext(ctx, "not everything of a service that moves is on its new machine yet", "service", m.ServiceID, "error", err)
@@ -302,6 +341,16 @@ func (s *Service) fill(ctx context.Context, m Move) (outcome, error) {
 		return on(Open), nil
 	}
 	return on(Restore), nil
+}
+
+// first makes what a backup is restored into.
+func (s *Service) first(ctx context.Context, m Move) error {
+	for _, f := range s.First {
+		if err := f.Apply(ctx, m.AccountID, m.ServiceID); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // over tells that a service has ended since it moved, or moved on: nothing is to be restored of it.
@@ -367,6 +416,14 @@ func (s *Service) open(ctx context.Context, m Move) (outcome, error) {
 	if err != nil {
 		return outcome{}, err
 	}
+	if to, err := capability[panel.Moving](s, m.To, panel.CapMoving); err == nil {
+		err = to.ReleaseAccount(ctx, m.ref(), m.ID)
+		if over, readErr := s.over(ctx, m); err != nil && (readErr != nil || !over) {
+			return outcome{}, errors.Join(err, readErr)
+		}
+	}
+	s.dropCopies(ctx, m, m.From)
+	s.dropCopies(ctx, m, m.To)
 	return s.change(ctx, m, func(ctx context.Context, tx *db.Tx, of site.Site) (outcome, error) {
 		now := tx.Now
 		o := on(Leave).with(func(m *Move) { m.OpenedAt = &now })
@@ -424,12 +481,26 @@ func (s *Service) undo(ctx context.Context, m Move) (outcome, error) {
 		if err != nil {
 			return outcome{}, err
 		}
+		if m.Kind == Live {
+			if err := s.thaw(ctx, m); err != nil {
+				return outcome{}, err
+			}
+			s.dropCopies(ctx, m, m.From)
+		}
 		if of.Panel != m.To {
 			to, err := capability[panel.Accounts](s, m.To, panel.CapAccounts)
 			if err == nil {
 				err = to.DeleteAccount(ctx, m.ref())
 			}
 			if err != nil && !errors.Is(err, panel.ErrNotFound) && !errors.Is(err, panel.ErrUnsupported) {
+				return outcome{}, err
+			}
+			// The backups are the former machine's, and nothing that happens there may touch them.
+			hand, err := capability[panel.Handover](s, m.To, panel.CapHandover)
+			if err == nil {
+				err = hand.DisownBackups(ctx, m.ref())
+			}
+			if err != nil && !errors.Is(err, panel.ErrUnsupported) {
 				return outcome{}, err
 			}
 		}
@@ -441,6 +512,9 @@ func (s *Service) undo(ctx context.Context, m Move) (outcome, error) {
 		if _, err := underWay(ctx, tx, m.ServiceID); !errors.Is(err, fault.NotFound) {
 			return on(Closed), err // the room is another move's by now
 		}
+		if err := s.Services.SetMoving(ctx, tx, m.ServiceID, false); err != nil {
+			return outcome{}, err
+		}
 		return on(Closed), s.Places.GiveBack(ctx, tx, m.ServiceID, m.From)
 	})
 }
@@ -451,15 +525,21 @@ func (s *Service) leave(ctx context.Context, m Move) (outcome, error) {
 	if err != nil || gone {
 		return on(Closed), err
 	}
+	to, err := s.address(ctx, m)
+	if err != nil {
+		return outcome{}, err
+	}
 	from, err := capability[panel.Moving](s, m.From, panel.CapMoving)
-	if err == nil {
+	if err == nil && to.HTTP.IsValid() {
+		err = from.ForwardAccount(ctx, m.ref(), *m.Epoch, to)
+	} else if err == nil {
 		err = from.LeaveAccount(ctx, m.ref(), *m.Epoch)
 	}
 	if err != nil && !errors.Is(err, panel.ErrNotFound) {
 		if ctx.Err() != nil {
 			return outcome{}, err
 		}
-		return later(m, s.patience(m)), nil // it is expected to be dead
+		return later(m, s.patience(m)), nil // of a recovery it is expected to be dead
 	}
 	now := s.Clock.Now()
 	return on(Keep).with(func(m *Move) { m.LeftAt = &now }), nil

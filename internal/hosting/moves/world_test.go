@@ -55,6 +55,15 @@ func engines(t *testing.T, f func(w *world)) {
 	})
 }
 
+// enginesApart is engines with a store for each machine.
+func enginesApart(t *testing.T, f func(w *world)) {
+	t.Helper()
+	testkit.Engines(t, func(t *testing.T, d *db.DB, clk *clock.Fake) {
+		dir := t.TempDir()
+		f(newWorld(t, d, clk, filepath.Join(dir, "one"), filepath.Join(dir, "other")))
+	})
+}
+
 func newWorld(t *testing.T, d *db.DB, clk *clock.Fake, stores ...string) *world {
 	t.Helper()
 	w := &world{
@@ -81,7 +90,7 @@ func newWorld(t *testing.T, d *db.DB, clk *clock.Fake, stores ...string) *world 
 			return panel.AccountSpec{Ref: ref, Username: "s7", PrimaryDomain: "shop.test", Epoch: s.Epoch}
 		},
 	})
-	_, err := w.on(first).CreateAccount(t.Context(), panel.AccountSpec{Ref: ref, Username: "s7", PrimaryDomain: "shop.test"})
+	_, err := w.at(first).CreateAccount(t.Context(), panel.AccountSpec{Ref: ref, Username: "s7", PrimaryDomain: "shop.test"})
 	w.must(err)
 	return w
 }
@@ -101,17 +110,17 @@ func (w *world) exec(statement string, args ...any) {
 	}))
 }
 
-func (w *world) on(name string) panelnode.Panel { return panelnode.New(w.machines[name].Node) }
+func (w *world) at(name string) panelnode.Panel { return panelnode.New(w.machines[name].Node) }
 
 func (w *world) write(name, content string) {
 	w.T.Helper()
-	_, err := w.on(name).Write(w.T.Context(), ref, "/public_html/index.html", []byte(content), panel.WriteOptions{})
+	_, err := w.at(name).Write(w.T.Context(), ref, "/public_html/index.html", []byte(content), panel.WriteOptions{})
 	w.must(err)
 }
 
 func (w *world) page(name string) string {
 	w.T.Helper()
-	f, err := w.on(name).Open(w.T.Context(), ref, "/public_html/index.html")
+	f, err := w.at(name).Open(w.T.Context(), ref, "/public_html/index.html")
 	if err != nil {
 		return err.Error()
 	}
@@ -124,7 +133,7 @@ func (w *world) page(name string) string {
 // backUp makes a backup on the first machine, which can be had from then on.
 func (w *world) backUp(id int64) {
 	w.T.Helper()
-	p := w.on(first)
+	p := w.at(first)
 	c := Copy{ID: id, Name: fmt.Sprintf("b%d", id), Parts: panel.BackupParts, Bytes: 1}
 	_, err := p.StartBackup(w.T.Context(), ref, panel.BackupRequest{ID: c.Name, Parts: c.Parts})
 	w.must(err)
@@ -190,15 +199,17 @@ func (w *world) Panel(name string) (panel.Panel, bool) {
 	if w.dead[name] || w.machines[name] == nil {
 		return nil, false
 	}
-	return w.on(name), true
+	return w.at(name), true
 }
 
 // Take implements Places.
-func (w *world) Take(ctx context.Context, tx *db.Tx, id int64, _ string, except []string) (string, error) {
-	if w.full || slices.Contains(except, second) {
-		return "", fault.OutOfStock.New()
+func (w *world) Take(ctx context.Context, tx *db.Tx, id int64, name string, except []string) (string, error) {
+	for at, named := range map[string]string{first: "first", second: "second"} {
+		if (name == "" || name == named) && !w.full && !slices.Contains(except, at) {
+			return at, w.GiveBack(ctx, tx, id, at)
+		}
 	}
-	return second, w.GiveBack(ctx, tx, id, second)
+	return "", fault.OutOfStock.New()
 }
 
 // GiveBack implements Places.
@@ -214,6 +225,11 @@ func (w *world) Node(_ context.Context, _ db.Querier, name string) (Node, error)
 		return Node{}, fault.NotFound.New()
 	}
 	return Node{Panel: at, Alive: !w.dead[at], Draining: w.draining[at]}, nil
+}
+
+// On implements Nodes.
+func (w *world) On(ctx context.Context, q db.Querier, panelName string) (Node, error) {
+	return w.Node(ctx, q, map[string]string{first: "first", second: "second"}[panelName])
 }
 
 // Gone implements Nodes.

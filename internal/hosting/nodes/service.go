@@ -160,6 +160,19 @@ func (s *Service) Named(ctx context.Context, q db.Querier, name string) (Node, e
 	return all[i], nil
 }
 
+// Machine is the node that a panel is. fault.NotFound: it is none, or was removed.
+func (s *Service) Machine(ctx context.Context, q db.Querier, panelName string) (Node, error) {
+	id, ok := PanelID(panelName)
+	if !ok {
+		return Node{}, fault.NotFound.New()
+	}
+	n, err := get(ctx, q, id)
+	if err == nil && n.State == Removed {
+		err = fault.NotFound.New()
+	}
+	return n, err
+}
+
 // Gone tells that a panel is a node that was removed.
 func (s *Service) Gone(ctx context.Context, q db.Querier, panelName string) (bool, error) {
 	id, ok := PanelID(panelName)

@@ -57,6 +57,27 @@ func (s Site) Ended() bool {
 	}
 }
 
+type elsewhereKey struct{}
+
+type elsewhere struct {
+	service int64
+	panel   string
+}
+
+// Elsewhere is a context in which a service is on another panel than the one that serves it: sections that follow then fill the
+// machine to which it moves.
+func Elsewhere(ctx context.Context, serviceID int64, panelName string) context.Context {
+	return context.WithValue(ctx, elsewhereKey{}, elsewhere{serviceID, panelName})
+}
+
+// In is the service as a context has it; see Elsewhere.
+func (s Site) In(ctx context.Context) Site {
+	if e, ok := ctx.Value(elsewhereKey{}).(elsewhere); ok && e.service == s.ServiceID {
+		s.Panel = e.panel
+	}
+	return s
+}
+
 // Addresses are where the service's domains should point.
 func (s Site) Addresses() []string {
 	expected := []string{}

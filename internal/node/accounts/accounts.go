@@ -93,7 +93,29 @@ type Record struct {
 	// account that has left is suspended, and its domains are free.
 	Epoch int64 `json:"epoch,omitempty"`
 	Left  int64 `json:"left,omitempty"`
+	// Forward is where the machine answers that has an account which has left.
+	Forward panel.Forward `json:"forward,omitzero"`
+	// Held keeps an account as it is; it is suspended meanwhile. See panel.Moving.
+	Held *Held `json:"held,omitempty"`
+	// Arriving says that the content of the account is still to come.
+	Arriving bool `json:"arriving,omitempty"`
 }
+
+// Held is a hold of an account, the last one also after its end.
+type Held struct {
+	Move      int64     `json:"move"`
+	Try       int64     `json:"try"`
+	Until     time.Time `json:"until,omitzero"` // when it ends by itself; zero: it does not
+	Suspended bool      `json:"suspended"`      // whether the account is suspended beside
+	Applied   bool      `json:"applied"`        // whether everything has stopped
+	Ended     bool      `json:"ended"`
+}
+
+// OnHold tells that a hold lasts.
+func (r Record) OnHold() bool { return r.Held != nil && !r.Held.Ended }
+
+// Idle tells that nothing may happen in the account: no program of it runs, and it gets no mail.
+func (r Record) Idle() bool { return r.Suspended || r.Arriving }
 
 // User is the Linux user as whom everything of an account runs. The zero value is none: the machine keeps accounts as
 // directories, and the process's own user does everything.
@@ -122,6 +144,10 @@ type Domain struct {
 // clone keeps callers from changing the driver's copy.
 func (r Record) clone() Record {
 	r.Domains = slices.Clone(r.Domains)
+	if r.Held != nil {
+		held := *r.Held
+		r.Held = &held
+	}
 	return r
 }
 

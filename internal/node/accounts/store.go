@@ -229,7 +229,7 @@ func (d *Store) reserve(spec panel.AccountSpec) (Record, error) {
 		return rec.clone(), nil
 	}
 	rec := Record{
-		Ref: spec.Ref, Name: spec.Username, Limits: spec.Limits, Epoch: spec.Epoch,
+		Ref: spec.Ref, Name: spec.Username, Limits: spec.Limits, Epoch: spec.Epoch, Arriving: spec.Arriving,
 		Domains: []Domain{{Name: spec.PrimaryDomain, DocumentRoot: PublicHTML}},
 	}
 	if rec.Name == "" {

@@ -117,6 +117,28 @@ func (d *Driver) KeepApart(_ context.Context, ref string) error {
 	return panel.Wrap("handover.apart", ref, err)
 }
 
+// DisownBackups implements panel.Handover.
+func (d *Driver) DisownBackups(_ context.Context, ref string) error {
+	return panel.Wrap("handover.disown", ref, d.disown(ref))
+}
+
+func (d *Driver) disown(ref string) error {
+	if err := checkID(ref); err != nil {
+		return err
+	}
+	if _, err := d.cfg.Accounts(ref); !errors.Is(err, panel.ErrNotFound) {
+		return errors.Join(err, fmt.Errorf("%w: the account is here", panel.ErrBusy))
+	}
+	d.interrupt(ref)
+	if err := d.cfg.Store.Return(ref); err != nil {
+		return err
+	}
+	if err := os.Remove(d.suspicion(ref)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return os.RemoveAll(d.dir(ref))
+}
+
 // lentDir has the passwords of repositories of other machines, by the names of the repositories.
 const lentDir = "lent"
 
@@ -203,4 +225,27 @@ func (s *Restic) Borrow(ref string, handles []string, secrets map[string]string)
 		}
 	}
 	return s.keepPlaces(ref, append(all, present))
+}
+
+// Return implements Store.
+func (s *Restic) Return(ref string) error {
+	all, err := s.repositories(ref)
+	if err != nil {
+		return err
+	}
+	for _, in := range all {
+		s.mu.Lock()
+		delete(s.made, in)
+		s.mu.Unlock()
+		if err := os.Remove(s.own("read", in.name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		if err := s.giveBack(in); err != nil {
+			return err
+		}
+	}
+	if err := os.Remove(s.own("places", ref)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
 }

@@ -148,3 +148,38 @@ func TestBackupsAreKeptApartFromAnotherMachines(t *testing.T) {
 		first.backUp("1", "b3", panel.PartFiles)
 	})
 }
+
+// TestWhatIsDisownedStaysInTheStore: a machine that gets an account after all not forgets its backups, and the other one has them
+// still, also the ones that the first never heard of.
+func TestWhatIsDisownedStaysInTheStore(t *testing.T) {
+	machines(t, func(t *testing.T, first, second *world) {
+		ctx := t.Context()
+		first.put("1", "public_html/index.html", "of the first machine", 0o640)
+		first.backUp("1", "b1", panel.PartFiles)
+		first.backUp("1", "b2", panel.PartFiles)
+		passport, err := first.BackupPassport(ctx, "1", "b2")
+		first.must(err)
+		for range 2 {
+			second.must(second.AdoptBackup(ctx, "1", passport))
+			second.refused(second.DisownBackups(ctx, "1"), panel.ErrBusy)
+			account := second.homes["1"]
+			delete(second.homes, "1")
+			second.must(second.Remove(ctx, account))
+			for range 2 {
+				second.must(second.DisownBackups(ctx, "1"))
+			}
+			second.homes["1"] = account
+			if listed, err := second.ListBackups(ctx, "1"); err != nil || len(listed) != 0 {
+				t.Errorf("the second machine has %+v %v", listed, err)
+			}
+		}
+		for _, id := range []string{"b1", "b2"} {
+			first.bringBack("1", panel.RestoreRequest{ID: "r" + id, Backup: id, Parts: []panel.BackupPart{panel.PartFiles}})
+		}
+		first.must(first.DeleteBackup(ctx, "1", "b2"))
+		first.bringBack("1", panel.RestoreRequest{ID: "r3", Backup: "b1", Parts: []panel.BackupPart{panel.PartFiles}})
+		if got := first.page("1"); got != "of the first machine" {
+			t.Errorf("the page is %q", got)
+		}
+	})
+}

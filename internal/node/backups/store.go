@@ -43,6 +43,8 @@ type Store interface {
 	// Borrow takes what Lend of another machine answered, and has Save begin apart from it. Handles that fit no such
 	// place are refused as panel.ErrInvalid.
 	Borrow(ref string, handles []string, secrets map[string]string) error
+	// Return forgets what Borrow took for an account, and where its streams lie. It leaves the streams.
+	Return(ref string) error
 }
 
 // Reading says how much of an account's store is read back: always what was never read.
@@ -175,6 +177,9 @@ func (Folder) Borrow(_ string, handles []string, _ map[string]string) error {
 	}
 	return nil
 }
+
+// Return implements Store.
+func (Folder) Return(string) error { return nil }
 
 // Drop implements Store.
 func (f Folder) Drop(_ context.Context, ref string) error {

@@ -233,7 +233,7 @@ func (d *Driver) begin(now time.Time) {
 // plan queues a job for its next run, when it has one.
 func (d *Driver) plan(j *job, now time.Time) {
 	j.next = time.Time{}
-	if j.Enabled && !j.of.Suspended {
+	if j.Enabled && !j.of.Idle() {
 		j.next = j.schedule.Next(now)
 	}
 	switch {
@@ -312,7 +312,7 @@ func (d *Driver) apply(a accounts.Account) error {
 			d.endLeftovers(a.Name, k)
 		}
 	}
-	changed := on.Suspended != a.Suspended
+	changed := on.Idle() != a.Idle()
 	on.Account = a
 	for id, j := range on.jobs {
 		if k.find(id) < 0 {
@@ -335,7 +335,7 @@ func (d *Driver) apply(a accounts.Account) error {
 			on.jobs[want.ID] = j
 		}
 		j.CronJob, j.schedule = want, schedule
-		if a.Suspended {
+		if a.Idle() {
 			j.end()
 		}
 		d.plan(j, now)

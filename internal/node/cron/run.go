@@ -91,7 +91,7 @@ func (d *Driver) since(at time.Time) int64 { return max(d.cfg.Now().Sub(at).Mill
 // Apply.
 func (r *run) stopped() bool {
 	a, err := r.d.cfg.Lookup(r.who.Ref)
-	return err != nil || a.Suspended
+	return err != nil || a.Idle()
 }
 
 // exitCode reports signals as a shell does.

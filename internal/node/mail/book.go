@@ -51,15 +51,13 @@ func (book) Capability() panel.Capability { return panel.CapMail }
 
 // told updates the record by the account.
 func (s *state) told(a accounts.Account) {
-	if a.Suspended && !s.Suspended {
+	if a.Idle() && !s.Suspended {
 		s.Shut = addresses(*s)
 	}
-	s.Ref, s.UID, s.GID, s.Suspended = a.Ref, a.User.UID, a.User.GID, a.Suspended
+	s.Ref, s.UID, s.GID, s.Suspended = a.Ref, a.User.UID, a.User.GID, a.Idle()
 	s.Domains = nil
-	if a.Left == 0 { // the mail of one that has left is the other machine's
-		for _, d := range a.Domains {
-			s.Domains = append(s.Domains, d.Name)
-		}
+	for _, d := range a.Domains {
+		s.Domains = append(s.Domains, d.Name)
 	}
 	if s.Secret == "" {
 		s.Secret = newSecret()

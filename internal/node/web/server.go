@@ -24,6 +24,8 @@ type GoServer struct {
 	now  func() time.Time
 	log  *slog.Logger
 	logs *accessLogs
+	// others carries requests to other machines.
+	others http.Transport
 
 	mu       sync.Mutex
 	accounts map[string][]*Site // the arguments of Apply
@@ -35,6 +37,7 @@ var _ Server = (*GoServer)(nil)
 // NewGoServer makes a server without sites. Close ends its writing of logs.
 func NewGoServer(now func() time.Time, log *slog.Logger) *GoServer {
 	s := &GoServer{now: now, log: log, logs: newAccessLogs(log), accounts: map[string][]*Site{}}
+	s.others = http.Transport{ResponseHeaderTimeout: answerTimeout, IdleConnTimeout: time.Minute, MaxIdleConnsPerHost: 16, DisableCompression: true}
 	return s
 }
 
@@ -67,7 +70,10 @@ func (s *GoServer) Apply(_ context.Context, account string, sites []Site) error 
 }
 
 // Close implements Server.
-func (s *GoServer) Close() error { return s.logs.close() }
+func (s *GoServer) Close() error {
+	s.others.CloseIdleConnections()
+	return s.logs.close()
+}
 
 // site finds the site of a Host header: case, port and trailing dot do not matter, and it may be international in
 // either form.
@@ -111,7 +117,10 @@ func (s *GoServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("X-Robots-Tag", "noindex, nofollow")
 	}
 	rec := &recorder{ResponseWriter: w}
-	if !s.serveChallenge(rec, r) {
+	switch {
+	case site.Forward != nil:
+		s.forward(rec, r, site.Forward.HTTP)
+	case !s.serveChallenge(rec, r):
 		s.serveSite(rec, r, site)
 	}
 	if r.Method == http.MethodHead {
@@ -148,6 +157,9 @@ func (s *GoServer) serveSite(w http.ResponseWriter, r *http.Request, site *Site)
 		w.Header().Set("Strict-Transport-Security", "max-age=31536000")
 	}
 	switch {
+	case site.Moving && !site.Suspended:
+		w.Header().Set("Retry-After", "60")
+		page(w, http.StatusServiceUnavailable, "node.moving")
 	case site.Suspended:
 		w.Header().Set("Retry-After", "3600")
 		page(w, http.StatusServiceUnavailable, "node.suspended")

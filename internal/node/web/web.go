@@ -6,7 +6,11 @@
 // not grow with the number of sites.
 package web
 
-import "context"
+import (
+	"context"
+
+	"stead.dev/stead/internal/port/panel"
+)
 
 // Server gets the sites of each account. GoServer is the driver for a fresh machine; one that writes configuration for
 // a daemon has the same methods.
@@ -34,6 +38,9 @@ type Site struct {
 	RedirectTo   string   // where visitors are redirected; see panel.RedirectURL
 	ForceHTTPS   bool     // redirects visitors of plain HTTP to the same address by HTTPS
 	Suspended    bool
+	// Moving answers that the site will be back in a moment. Forward has another machine answer, unless it is nil.
+	Moving  bool
+	Forward *panel.Forward
 
 	// Preview is a further name, under the machine's own domain, that shows the site before the DNS of its domain
 	// points here; search engines are told to ignore it. Empty is none.

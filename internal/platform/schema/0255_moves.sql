@@ -5,8 +5,8 @@ CREATE TABLE moves_moves (
     id           {{id}},
     account_id   BIGINT  NOT NULL, -- the owner's account
     service_id   BIGINT  NOT NULL, -- the service
-    -- recover: from a dead machine, out of the newest backup
-    kind         TEXT    NOT NULL CHECK (kind IN ('recover')),
+    -- recover: from a dead machine, out of the newest backup; move: from one that lives, with everything that it has
+    kind         TEXT    NOT NULL CHECK (kind IN ('recover', 'move')),
     from_panel   TEXT    NOT NULL, -- the panel that it leaves, such as node:3
     to_panel     TEXT    NOT NULL DEFAULT '', -- the panel that it comes to; empty until room is reserved there
     wanted       TEXT    NOT NULL DEFAULT '', -- name of the node to which the operator wants it; empty for any
@@ -15,10 +15,11 @@ CREATE TABLE moves_moves (
     refused      TEXT    NOT NULL DEFAULT '[]', -- JSON list: ids of backups that cannot be had on the other machine
     epoch        BIGINT,           -- the epoch that begins with it; NULL before the service has moved
     -- what is done next; closed: nothing more
-    step         TEXT    NOT NULL CHECK (step IN ('plan', 'adopt', 'check', 'make', 'commit', 'fill', 'restore', 'open',
-        'undo', 'leave', 'keep', 'closed')),
+    step         TEXT    NOT NULL CHECK (step IN ('plan', 'save', 'adopt', 'check', 'make', 'hold', 'ready', 'commit', 'fill', 'restore',
+        'open', 'undo', 'leave', 'keep', 'closed')),
     step_at      BIGINT  NOT NULL, -- when that step began
-    tries        BIGINT  NOT NULL DEFAULT 0, -- how often the restore failed
+    tries        BIGINT  NOT NULL DEFAULT 0, -- how often the restore failed; of a move: how many copies were begun before
+    pinned       BOOLEAN NOT NULL DEFAULT FALSE, -- whether the former machine keeps it unchanged until it is told otherwise
     failure_key  TEXT,             -- why it failed, or what is in its way now; NULL where nothing is
     cause        TEXT    NOT NULL DEFAULT '', -- the same in detail, for operators
     created_at   BIGINT  NOT NULL, -- when it was asked for

@@ -417,6 +417,13 @@ func (guard checkedHandover) KeepApart(ctx context.Context, ref string) error {
 	return guard.part.KeepApart(ctx, ref)
 }
 
+func (guard checkedHandover) DisownBackups(ctx context.Context, ref string) error {
+	if err := intx.Check(ctx); err != nil {
+		return err
+	}
+	return guard.part.DisownBackups(ctx, ref)
+}
+
 type checkedMoving struct{ part Moving }
 
 func (guard checkedMoving) LeaveAccount(ctx context.Context, ref string, epoch int64) error {
@@ -424,6 +431,27 @@ func (guard checkedMoving) LeaveAccount(ctx context.Context, ref string, epoch i
 		return err
 	}
 	return guard.part.LeaveAccount(ctx, ref, epoch)
+}
+
+func (guard checkedMoving) ForwardAccount(ctx context.Context, ref string, epoch int64, to Forward) error {
+	if err := intx.Check(ctx); err != nil {
+		return err
+	}
+	return guard.part.ForwardAccount(ctx, ref, epoch, to)
+}
+
+func (guard checkedMoving) HoldAccount(ctx context.Context, ref string, of Hold) error {
+	if err := intx.Check(ctx); err != nil {
+		return err
+	}
+	return guard.part.HoldAccount(ctx, ref, of)
+}
+
+func (guard checkedMoving) ReleaseAccount(ctx context.Context, ref string, move int64) error {
+	if err := intx.Check(ctx); err != nil {
+		return err
+	}
+	return guard.part.ReleaseAccount(ctx, ref, move)
 }
 
 func (guard checkedMoving) DropAccount(ctx context.Context, ref string, epoch int64) error {

@@ -1,6 +1,10 @@
 package panel
 
-import "context"
+import (
+	"context"
+	"net/netip"
+	"time"
+)
 
 // The capabilities that take accounts from one machine to another.
 const (
@@ -16,9 +20,32 @@ type Moving interface {
 	// stay. An account that was made in that epoch or a later one is left alone: the news is old. ErrNotFound: there is
 	// no such account.
 	LeaveAccount(ctx context.Context, ref string, epoch int64) error
+	// ForwardAccount is LeaveAccount, and has visitors whose DNS still leads here answered by the other machine; mail for
+	// the account is refused for now, so that its senders ask the DNS anew. It ends with DropAccount. ErrInvalid: no address.
+	ForwardAccount(ctx context.Context, ref string, epoch int64, to Forward) error
+	// HoldAccount stops everything that could change what is in an account, so that a copy of it is the last word: no program
+	// runs, and mail is refused for now. Sites without programs are still served; the others answer 503. A hold ends by
+	// itself, unless it is repeated before; one that ended is ErrNotFound to the call that repeats it. ErrBusy: another
+	// move holds the account.
+	HoldAccount(ctx context.Context, ref string, of Hold) error
+	// ReleaseAccount ends the holds of a move, and opens an account that was made for it (AccountSpec.Arriving).
+	ReleaseAccount(ctx context.Context, ref string, move int64) error
 	// DropAccount deletes an account that has left in the epoch or before, and what is in it, for good; its backups stay.
 	// ErrNotFound: there is none that has left.
 	DropAccount(ctx context.Context, ref string, epoch int64) error
+}
+
+// Hold keeps what is in an account as it is while it is copied for the last time.
+type Hold struct {
+	Move int64         // whose hold it is
+	Try  int64         // tells the holds of a move apart
+	For  time.Duration // after which it ends by itself; 0: it ends only when it is told to
+}
+
+// Forward is where another machine answers HTTP and HTTPS for an account; an invalid address is none.
+type Forward struct {
+	HTTP  netip.AddrPort
+	HTTPS netip.AddrPort
 }
 
 // Passport is all that another machine needs to read a backup, the secrets of its store included. It is opaque to the
@@ -36,4 +63,7 @@ type Handover interface {
 	AdoptBackup(ctx context.Context, ref string, of Passport) error
 	// KeepApart is what AdoptBackup does for the backups of this machine, where there is none to adopt.
 	KeepApart(ctx context.Context, ref string) error
+	// DisownBackups undoes AdoptBackup and KeepApart where the account is not here: this machine forgets all backups of it,
+	// which are another machine's, and touches none of them in the store. ErrBusy: the account is here.
+	DisownBackups(ctx context.Context, ref string) error
 }

@@ -141,6 +141,9 @@ type AccountSpec struct {
 	PrimaryDomain string
 	Limits        Limits
 	Epoch         int64 // how often the service has moved from one machine to another; see Moving
+	// Arriving says that the account is made for a service that moves here: until ReleaseAccount its sites answer 503, mail for
+	// it is refused for now, and its cron jobs do not run.
+	Arriving bool
 }
 
 // AccountStatus is the state of an account that exists.

@@ -54,6 +54,21 @@ type recoverNodeIn struct {
 	}
 }
 
+type moveBody struct {
+	To     string `json:"to,omitempty" maxLength:"100" doc:"Name of the node to which it moves; without it, the one that suits best."`
+	Reason string `json:"reason" minLength:"1" maxLength:"300" doc:"For the audit log."`
+}
+
+type evacuateNodeIn struct {
+	nodeIn
+	Body moveBody
+}
+
+type moveServiceIn struct {
+	serviceIn
+	Body moveBody
+}
+
 type movesIn struct {
 	page.Params
 	Service int64  `query:"service_id" minimum:"1"`
@@ -201,6 +216,10 @@ func (s *Service) running() []api.Route {
 		service("terminate", "terminate", "End a suspended service: a final backup is made, then its account is removed", a.TerminateService),
 		service("restore", "restore", "Bring a terminated service back, with what its final backup has", a.RestoreService),
 		service("retry", "retry", "Make the account of a service at once instead of at the next attempt", a.RetryService),
+		change("services.move", http.MethodPost, "/services/{service}/move", "Move a service to another node while it lives", machines,
+			func(ctx context.Context, in *moveServiceIn) (*admin.Move, error) {
+				return pointer(a.MoveService(admin.Because(ctx, in.Body.Reason), in.Service, in.Body.To))
+			}),
 		read("nodes.list", "/nodes", "The hosting machines, with their room and health", everyone, func(ctx context.Context, _ *struct{}) (*list[admin.Node], error) {
 			return listed(a.ListNodes(ctx))
 		}),
@@ -214,6 +233,10 @@ func (s *Service) running() []api.Route {
 		change("nodes.recover", http.MethodPost, "/nodes/{node}/recover", "Make the services of a dead node on others, out of their newest backups", machines,
 			func(ctx context.Context, in *recoverNodeIn) (*admin.Recovery, error) {
 				return pointer(a.RecoverNode(admin.Because(ctx, in.Body.Reason), moves.Recovery{Node: in.Node, To: in.Body.To, Empty: in.Body.Empty, Force: in.Body.Force}))
+			}),
+		change("nodes.evacuate", http.MethodPost, "/nodes/{node}/evacuate", "Move all services of a living node to others, and place no more on it", machines,
+			func(ctx context.Context, in *evacuateNodeIn) (*admin.Evacuation, error) {
+				return pointer(a.EvacuateNode(admin.Because(ctx, in.Body.Reason), in.Node, in.Body.To))
 			}),
 		read("moves.list", "/moves", "Moves of services from one node to another, the newest first", everyone, func(ctx context.Context, in *movesIn) (*page.List[admin.Move], error) {
 			return a.ListMoves(ctx, admin.Moves{ServiceID: in.Service, Node: in.Node, Running: in.Running}, in.Params)

@@ -174,7 +174,7 @@ func (s *Server) prepare(ctx context.Context) error {
 		status int
 		text   string
 	}{
-		"no_site": {404, "node.no_site"}, ".suspended": {503, "node.suspended"}, "403": {403, "node.forbidden"},
+		"no_site": {404, "node.no_site"}, ".suspended": {503, "node.suspended"}, ".moving": {503, "node.moving"}, "403": {403, "node.forbidden"},
 		"404": {404, "node.not_found"}, "405": {405, "node.not_allowed"}, "413": {413, "node.too_large"},
 		"500": {500, "node.failed"}, "502": {502, "node.failed"}, "503": {503, "node.failed"}, "504": {504, "node.failed"},
 	} {

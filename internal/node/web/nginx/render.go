@@ -83,6 +83,11 @@ type block struct {
 	Mail                     string // socket of the settings of mail programs; empty when none are asked for here
 	Asking                   bool   // only these are asked for
 	Suspended, Preview, HSTS bool
+	// Page is the page of a site that is not served, and Retry the seconds after which it may be.
+	Page  string
+	Retry int
+	// Forward is the address of the machine that answers; empty is this one.
+	Forward string
 }
 
 // closed is a directory of the site that is closed, or that is open within one that is.
@@ -117,6 +122,10 @@ func (s *Server) blocks(account string, site web.Site, own func(host string) boo
 		Suspended: site.Suspended, Challenges: s.file("challenges"), Pages: filepath.Join(s.cfg.Dir, "pages"),
 		AccessLog: s.cfg.Logs.File(account, panel.LogAccess), ErrorLog: s.cfg.Logs.File(account, panel.LogError),
 	}
+	base.Page, base.Retry = ".suspended", 3600
+	if site.Moving && !site.Suspended {
+		base.Suspended, base.Page, base.Retry = true, ".moving", 60
+	}
 	if base.Root, err = quote(filepath.Join(site.Home, filepath.FromSlash(site.DocumentRoot))); err != nil {
 		return nil, err
 	}
@@ -144,7 +153,7 @@ func (s *Server) blocks(account string, site web.Site, own func(host string) boo
 		}
 		base.Closed = append(base.Closed, closed{at, c.Denied})
 	}
-	if !site.Suspended && site.RedirectTo != "" {
+	if !base.Suspended && site.RedirectTo != "" {
 		if base.Target, err = target(site.RedirectTo); err != nil {
 			return nil, err
 		}
@@ -157,14 +166,20 @@ func (s *Server) blocks(account string, site web.Site, own func(host string) boo
 		secure.Listen = append(secure.Listen, address+" ssl"+flag)
 	}
 	secure.HTTP2Directive = directive
-	secure.HSTS = site.HSTS && !site.Suspended
+	secure.HSTS = site.HSTS && !base.Suspended
 	var blocks []block
 	switch {
+	case site.Forward != nil:
+		plain.Forward = "http://" + site.Forward.HTTP.String()
+		blocks = append(blocks, plain)
+		if secure.Forward = "https://" + site.Forward.HTTPS.String(); len(secure.Listen) > 0 && site.Forward.HTTPS.IsValid() {
+			blocks = append(blocks, secure)
+		}
 	case len(secure.Listen) == 0:
 		blocks = append(blocks, plain)
 	case site.ForceHTTPS:
 		forced := plain
-		if !site.Suspended && forced.Target == "" {
+		if !base.Suspended && forced.Target == "" {
 			forced.Target = `"https://$host$request_uri"`
 		}
 		blocks = append(blocks, forced, secure)

@@ -2,7 +2,9 @@ package paneltest
 
 import (
 	"errors"
+	"net/netip"
 	"testing"
+	"time"
 
 	"stead.dev/stead/internal/port/panel"
 )
@@ -17,11 +19,37 @@ func leaves(t *testing.T, p panel.Panel) {
 		}
 	}
 	gone("an unknown account leaves", moving.LeaveAccount(ctx, "unknown", 1))
+	gone("an unknown account is held", moving.HoldAccount(ctx, "unknown", panel.Hold{Move: 1, Try: 1}))
+	gone("an unknown account is released", moving.ReleaseAccount(ctx, "unknown", 1))
 	create(t, p, spec)
+	first := panel.Hold{Move: 1, Try: 1, For: time.Hour}
+	must(t, moving.HoldAccount(ctx, ref, first))
+	must(t, moving.HoldAccount(ctx, ref, first))
+	if _, err := files.Write(ctx, ref, "/public_html/index.html", []byte("x"), panel.WriteOptions{}); !errors.Is(err, panel.ErrSuspended) {
+		t.Errorf("files of a held account are written: %v", err)
+	}
+	if a, err := accounts.Account(ctx, ref); err != nil || a.Status != panel.AccountActive {
+		t.Errorf("a held account is %+v %v", a, err)
+	}
+	if err := moving.HoldAccount(ctx, ref, panel.Hold{Move: 2, Try: 1}); !errors.Is(err, panel.ErrBusy) {
+		t.Errorf("two moves hold it: %v", err)
+	}
+	must(t, moving.ReleaseAccount(ctx, ref, 2))
+	must(t, moving.HoldAccount(ctx, ref, first))
+	must(t, moving.ReleaseAccount(ctx, ref, 1))
+	must(t, moving.ReleaseAccount(ctx, ref, 1))
+	gone("a hold that has ended is repeated", moving.HoldAccount(ctx, ref, first))
+	_, err := files.Write(ctx, ref, "/public_html/index.html", []byte("x"), panel.WriteOptions{})
+	must(t, err)
+	must(t, moving.HoldAccount(ctx, ref, panel.Hold{Move: 1, Try: 2}))
+	if err := moving.ForwardAccount(ctx, ref, 1, panel.Forward{}); !errors.Is(err, panel.ErrInvalid) {
+		t.Errorf("forwarded to nowhere: %v", err)
+	}
 	gone("an account that is here is dropped", moving.DropAccount(ctx, ref, 1))
 	must(t, moving.LeaveAccount(ctx, ref, 1))
 	must(t, moving.LeaveAccount(ctx, ref, 1))
-	_, err := accounts.Account(ctx, ref)
+	must(t, moving.ForwardAccount(ctx, ref, 1, panel.Forward{HTTP: netip.MustParseAddrPort("192.0.2.9:80")}))
+	_, err = accounts.Account(ctx, ref)
 	gone("an account that has left is asked for", err)
 	_, err = files.Write(ctx, ref, "/public_html/index.html", []byte("x"), panel.WriteOptions{})
 	gone("its files are written", err)
@@ -57,6 +85,10 @@ func handsOver(t *testing.T, p panel.Panel) {
 		t.Errorf("adopted for another account: %v", err)
 	}
 	must(t, hand.KeepApart(ctx, ref))
+	if err := hand.DisownBackups(ctx, ref); !errors.Is(err, panel.ErrBusy) {
+		t.Errorf("backups of an account that is here are disowned: %v", err)
+	}
+	must(t, hand.DisownBackups(ctx, "unknown"))
 	unbusy(t, func() (panel.BackupTask, error) {
 		return backups.StartBackup(ctx, ref, panel.BackupRequest{ID: "b2", Parts: []panel.BackupPart{panel.PartFiles}})
 	})

@@ -269,9 +269,29 @@ func (p *Panel) KeepApart(ctx context.Context, ref string) error {
 	return act(ctx, p, string(panel.CapHandover)+".KeepApart", ref)
 }
 
+// DisownBackups implements panel.Handover.
+func (p *Panel) DisownBackups(ctx context.Context, ref string) error {
+	return act(ctx, p, string(panel.CapHandover)+".DisownBackups", ref)
+}
+
 // LeaveAccount implements panel.Moving.
 func (p *Panel) LeaveAccount(ctx context.Context, ref string, epoch int64) error {
 	return act(ctx, p, string(panel.CapMoving)+".LeaveAccount", ref, epoch)
+}
+
+// ForwardAccount implements panel.Moving.
+func (p *Panel) ForwardAccount(ctx context.Context, ref string, epoch int64, to panel.Forward) error {
+	return act(ctx, p, string(panel.CapMoving)+".ForwardAccount", ref, epoch, to)
+}
+
+// HoldAccount implements panel.Moving.
+func (p *Panel) HoldAccount(ctx context.Context, ref string, of panel.Hold) error {
+	return act(ctx, p, string(panel.CapMoving)+".HoldAccount", ref, of)
+}
+
+// ReleaseAccount implements panel.Moving.
+func (p *Panel) ReleaseAccount(ctx context.Context, ref string, move int64) error {
+	return act(ctx, p, string(panel.CapMoving)+".ReleaseAccount", ref, move)
 }
 
 // DropAccount implements panel.Moving.

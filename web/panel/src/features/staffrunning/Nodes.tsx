@@ -16,7 +16,7 @@ import { StaffLink } from "~/ui/staff/StaffLink";
 import { Status, type Tone } from "~/ui/Status";
 import { When } from "~/ui/When";
 
-import { addNode, drain, nodes, recover, rejoin, resume, type Node } from "./api";
+import { addNode, drain, evacuate, nodes, recover, rejoin, resume, type Node } from "./api";
 import { t } from "./texts";
 
 const tones: Record<string, Tone> = {
@@ -148,6 +148,20 @@ function NodeCard({
               await resume(name);
               await refresh();
               done(t("nodes.resumed", { name }));
+            }}
+          />
+        )}
+        {["active", "draining"].includes(node.state) && node.services > 0 && (
+          <Act
+            operation="staff.nodes.evacuate"
+            label={t("nodes.evacuate")}
+            text={t("nodes.evacuate.text", { name })}
+            fields={[{ name: "to", label: t("nodes.evacuate.to"), optional: true }]}
+            reason="staff"
+            act={async ({ fields, reason }) => {
+              const begun = await evacuate(name, fields.to || undefined, reason);
+              await refresh();
+              done(t("nodes.evacuating", { moves: begun.moves.length }));
             }}
           />
         )}

@@ -19,6 +19,8 @@ export const resume = (node: string) => call(staff.POST("/api/v1/admin/nodes/{no
 export const rejoin = (node: string) => call(staff.POST("/api/v1/admin/nodes/{node}/rejoin", of(node)));
 export const recover = (node: string, reason: string) =>
   call(staff.POST("/api/v1/admin/nodes/{node}/recover", { ...of(node), body: { reason } }));
+export const evacuate = (node: string, to: string | undefined, reason: string) =>
+  call(staff.POST("/api/v1/admin/nodes/{node}/evacuate", { ...of(node), body: { to, reason } }));
 
 export const jobs = (page: number) =>
   queryOptions({

@@ -1,4 +1,4 @@
-import { Card, Text } from "@mantine/core";
+import { Card, Group, Text, Title } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 
 import { Load } from "~/ui/Load";
@@ -10,9 +10,13 @@ import { useChanged } from "~/ui/staff/changed";
 import { CustomerLink } from "~/ui/staff/CustomerLink";
 import { Facts as FactList, type Fact } from "~/ui/staff/Facts";
 import { ServiceState } from "~/ui/staff/lists";
+import { Status, type Tone } from "~/ui/Status";
 import { When } from "~/ui/When";
 
 import {
+  cancelMove,
+  move,
+  moves,
   restore,
   retry,
   service,
@@ -20,6 +24,7 @@ import {
   suspensions,
   terminate,
   unsuspend,
+  type Move,
   type Service,
   type Suspension,
 } from "./api";
@@ -40,6 +45,7 @@ export function ServicePage({ id }: StaffPage) {
             actions={<Actions data={data} />}
           />
           <Facts data={data} />
+          <Moves id={data.id} />
           {["active", "past_due"].includes(data.status) && (
             <Text size="sm" c="dimmed" mt="md">
               {t("terminate.first")}
@@ -104,6 +110,16 @@ function Actions({ data }: { data: Service }) {
           />
         </>
       )}
+      {data.node && ["active", "past_due", "suspended"].includes(status) && (
+        <Act
+          operation="staff.services.move"
+          label={t("move")}
+          text={t("move.text", { name, node: data.node })}
+          fields={[{ name: "to", label: t("move.to"), optional: true }]}
+          reason="staff"
+          act={({ fields, reason }) => after(move(id, fields.to || undefined, reason), t("move.begun"))}
+        />
+      )}
       {status === "terminated" && (
         <Act
           operation="staff.services.restore"
@@ -143,6 +159,53 @@ function Facts({ data }: { data: Service }) {
   return (
     <Card withBorder maw={560}>
       <FactList facts={facts} />
+    </Card>
+  );
+}
+
+const tones: Record<Move["state"], Tone> = { running: "warn", moved: "good", failed: "bad" };
+
+/** How far the moves of a service between servers are; nothing where there are none. */
+function Moves({ id }: { id: number }) {
+  const query = useQuery(moves(id));
+  const all = query.data?.data ?? [];
+  const changed = useChanged();
+  if (all.length === 0) return null;
+  return (
+    <Card withBorder maw={560} mt="md" component="section" aria-label={t("moves")}>
+      <Title order={2} mb="sm">
+        {t("moves")}
+      </Title>
+      {all.map((m) => (
+        <div key={m.id}>
+          <Group justify="space-between">
+            <Text>
+              {m.from} → {m.to || "…"}
+            </Text>
+            <Status tone={tones[m.state]} label={t(`move.${m.state}`)} />
+          </Group>
+          <Text size="sm" c="dimmed">
+            <When time={m.created_at} /> {m.state === "running" && t(`step.${m.step}`)}
+          </Text>
+          {m.cause && (
+            <Text size="sm" c="red">
+              {m.cause}
+            </Text>
+          )}
+          {m.state === "running" && !m.committed_at && (
+            <Act
+              operation="staff.moves.cancel"
+              label={t("move.cancel")}
+              text={t("move.cancel.text")}
+              reason="staff"
+              act={async ({ reason }) => {
+                await cancelMove(m.id, reason);
+                await changed(t("move.cancelled"));
+              }}
+            />
+          )}
+        </div>
+      ))}
     </Card>
   );
 }

@@ -1,0 +1,285 @@
+package moves
+
+import (
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"stead.dev/stead/internal/platform/fault"
+	"stead.dev/stead/internal/platform/testkit"
+	"stead.dev/stead/internal/port/panel"
+)
+
+// visit asks a machine for the front page of the service.
+func (w *world) visit(name string) (int, string) {
+	r := httptest.NewRequest(http.MethodGet, "/", nil)
+	r.Host = "shop.test"
+	answer := httptest.NewRecorder()
+	w.machines[name].Handler().ServeHTTP(answer, r)
+	return answer.Code, answer.Body.String()
+}
+
+func (w *world) move(to string) Move {
+	w.T.Helper()
+	m, err := w.Move(w.T.Context(), 7, to)
+	w.must(err)
+	return m
+}
+
+func (w *world) writable(name string) error {
+	_, err := w.at(name).Write(w.T.Context(), ref, "/public_html/new.html", []byte("x"), panel.WriteOptions{})
+	return err
+}
+
+// TestAServiceMovesWhileItLives is the whole life of a move: what is written until the hold comes along, visitors are always
+// answered, and nothing can be written to a place that does not count.
+func TestAServiceMovesWhileItLives(t *testing.T) {
+	engines(t, func(w *world) {
+		w.write(first, "before the move")
+		id := w.move("second").ID
+		w.until(id, Hold)
+		w.write(first, "while it was copied")
+		m := w.until(id, Commit)
+		if status, page := w.visit(first); status != http.StatusOK || page != "while it was copied" {
+			t.Errorf("held, it is answered %d %q", status, page)
+		}
+		if err := w.writable(first); !errors.Is(err, panel.ErrSuspended) {
+			t.Errorf("held, it is written: %v", err)
+		}
+		if status, _ := w.visit(second); status != http.StatusServiceUnavailable {
+			t.Errorf("before it has moved, the other machine answers %d", status)
+		}
+		if s, _ := w.service(); !s.Moving || s.Panel != first {
+			t.Errorf("before it has moved: %+v", s)
+		}
+		m = w.until(m.ID, Leave)
+		if m.FailureKey != nil || m.OpenedAt == nil || m.BackupID != nil {
+			t.Errorf("the move: %+v", m)
+		}
+		w.served(second, 1)
+		if status, page := w.visit(second); status != http.StatusOK || page != "while it was copied" {
+			t.Errorf("it is answered %d %q", status, page)
+		}
+		w.must(w.writable(second))
+		if err := w.writable(first); !errors.Is(err, panel.ErrSuspended) {
+			t.Errorf("where it was it is written: %v", err)
+		}
+		w.until(id, Keep)
+		if err := w.writable(first); !errors.Is(err, panel.ErrNotFound) {
+			t.Errorf("where it was it is written: %v", err)
+		}
+		for _, name := range []string{first, second} {
+			if left, err := w.at(name).ListBackups(t.Context(), ref); len(left) != 0 {
+				t.Errorf("copies are left on %s: %v %v", name, left, err)
+			}
+		}
+
+		// And back, once what was left is gone.
+		if _, err := w.Move(t.Context(), 7, "first"); !errors.Is(err, fault.OutOfStock) {
+			t.Errorf("back to where its files lie: %v", err)
+		}
+		w.clock.Advance(keptAfter + time.Hour)
+		now := w.clock.Now()
+		w.newest = &now
+		w.until(id, Closed)
+		id = w.move("first").ID
+		w.until(id, Keep)
+		w.served(first, 2)
+		w.must(w.writable(first))
+	})
+}
+
+// TestAMovesStepsRunTwice: the process dies after each step, before it has written that it is done.
+func TestAMovesStepsRunTwice(t *testing.T) {
+	engines(t, func(w *world) {
+		w.write(first, "before the move")
+		id := w.move("").ID
+		seen := map[Step]int{}
+		testkit.Eventually(t, time.Minute, func() bool {
+			m, err := w.Get(t.Context(), id)
+			w.must(err)
+			if m.Step == Keep {
+				return true
+			}
+			seen[m.Step]++
+			_, err = w.act(t.Context(), m)
+			w.must(err)
+			_, err = w.act(t.Context(), m)
+			w.must(err)
+			_, err = w.Step(t.Context(), id)
+			w.must(err)
+			return false
+		}, "the move comes through")
+		for _, step := range []Step{Save, Adopt, Check, Make, Hold, Ready, Commit, Open} {
+			if seen[step] == 0 {
+				t.Errorf("%s did not die", step)
+			}
+		}
+		w.served(second, 1)
+		if status, page := w.visit(second); status != http.StatusOK || page != "before the move" {
+			t.Errorf("it is answered %d %q", status, page)
+		}
+	})
+}
+
+// TestAMoveThatIsCalledOff at each step before the service has moved leaves everything as it was.
+func TestAMoveThatIsCalledOff(t *testing.T) {
+	engines(t, func(w *world) {
+		w.write(first, "before the move")
+		for _, step := range []Step{Save, Adopt, Check, Make, Hold, Ready, Commit} {
+			m := w.until(w.move("second").ID, step)
+			_, err := w.Cancel(t.Context(), m.ID)
+			w.must(err)
+			if step == Make { // its account is being made meanwhile
+				_, err := w.act(t.Context(), m)
+				w.must(err)
+			}
+			m = w.until(m.ID, Closed)
+			if !m.Failed() || *m.FailureKey != errCancelled.Key {
+				t.Errorf("called off at %s: %+v", step, m)
+			}
+			w.served(first, 0)
+			w.must(w.writable(first))
+			if _, err := w.at(second).Account(t.Context(), ref); !errors.Is(err, panel.ErrNotFound) {
+				t.Errorf("called off at %s, the other machine has it: %v", step, err)
+			}
+			for _, name := range []string{first, second} {
+				if left, _ := w.at(name).ListBackups(t.Context(), ref); len(left) != 0 {
+					t.Errorf("called off at %s, copies are left on %s: %v", step, name, left)
+				}
+			}
+		}
+		m := w.until(w.move("second").ID, Open)
+		if _, err := w.Cancel(t.Context(), m.ID); !errors.Is(err, ErrCommitted) {
+			t.Errorf("called off: %v", err)
+		}
+		w.until(m.ID, Keep)
+		w.served(second, 1)
+	})
+}
+
+// TestAHoldThatEnds by itself, because the control plane was away, is begun anew: what was written meanwhile comes along.
+func TestAHoldThatEnds(t *testing.T) {
+	engines(t, func(w *world) {
+		w.write(first, "before the move")
+		id := w.move("second").ID
+		for _, step := range []Step{Hold, Ready, Commit} {
+			w.until(id, step)
+			if step == Hold {
+				_, err := w.Step(t.Context(), id) // the service is being moved
+				w.must(err)
+				_, err = w.Step(t.Context(), id) // it is held
+				w.must(err)
+			}
+			w.clock.Advance(lease + time.Second)
+			w.machines[first].Node.Thaw(t.Context())
+			w.write(first, "written after "+string(step))
+		}
+		m := w.until(id, Keep)
+		if m.FailureKey != nil {
+			t.Errorf("the move: %+v", m)
+		}
+		w.served(second, 1)
+		if status, page := w.visit(second); status != http.StatusOK || page != "written after commit" {
+			t.Errorf("it is answered %d %q", status, page)
+		}
+	})
+}
+
+// TestAMachineDiesInAMove: the move waits for it. The one that it leaves may be recovered from instead.
+func TestAMachineDiesInAMove(t *testing.T) {
+	engines(t, func(w *world) {
+		w.write(first, "backed up")
+		w.backUp(1)
+		id := w.move("second").ID
+		for _, step := range []Step{Save, Adopt, Check, Hold, Ready, Commit} {
+			m := w.until(id, step)
+			for _, name := range []string{first, second} {
+				w.dead[name] = true
+				_, err := w.Step(t.Context(), id)
+				w.must(err)
+				delete(w.dead, name)
+			}
+			if now, err := w.Get(t.Context(), id); err != nil || now.FailureKey != nil && *now.FailureKey != fault.PanelUnreachable.Key {
+				t.Errorf("at %s: %+v %v, before it %+v", step, now, err, m)
+			}
+		}
+		if now, err := w.Get(t.Context(), id); err == nil && now.committed() {
+			t.Fatalf("it has moved: %+v", now)
+		}
+		w.dead[first] = true
+		r := w.recover(Recovery{})
+		if r.ID == id || r.Kind != Recover {
+			t.Fatalf("begun: %+v", r)
+		}
+		if m, err := w.Get(t.Context(), id); err != nil || m.Step != Undo {
+			t.Errorf("the move: %+v %v", m, err)
+		}
+		delete(w.dead, first) // it was pinned, and is told that it is not
+		w.until(id, Closed)
+		w.dead[first] = true
+		w.until(r.ID, Leave)
+		w.served(second, 1)
+		if got := w.page(second); got != "backed up" {
+			t.Errorf("the page is %q", got)
+		}
+	})
+}
+
+func TestWhatCannotBeMoved(t *testing.T) {
+	engines(t, func(w *world) {
+		refused := func(what, to string, want *fault.Def) {
+			t.Helper()
+			if _, err := w.Move(t.Context(), 7, to); !errors.Is(err, want) {
+				t.Errorf("%s: %v, want %s", what, err, want.Key)
+			}
+		}
+		if _, err := w.Move(t.Context(), 8, ""); !errors.Is(err, fault.NotFound) {
+			t.Errorf("an unknown service: %v", err)
+		}
+		refused("to where it is", "first", fault.Validation)
+		refused("to an unknown node", "third", fault.Validation)
+		w.dead[second] = true
+		refused("to a silent node", "second", fault.Validation)
+		delete(w.dead, second)
+		w.full = true
+		refused("to a full node", "second", fault.OutOfStock)
+		w.full = false
+		w.dead[first] = true
+		refused("from a silent node", "", ErrNodeSilent)
+		if _, err := w.Evacuate(t.Context(), "first", ""); !errors.Is(err, ErrNodeSilent) {
+			t.Errorf("a silent node is evacuated: %v", err)
+		}
+		delete(w.dead, first)
+		w.exec(`UPDATE test_services SET status = 'terminated' WHERE id = 7`)
+		refused("one that has ended", "", fault.ServiceNotActive)
+		w.exec(`UPDATE test_services SET status = 'active', panel = 'node' WHERE id = 7`)
+		refused("one on no node", "", ErrNoNode)
+		w.exec(`UPDATE test_services SET panel = 'node:1' WHERE id = 7`)
+
+		all, err := w.Evacuate(t.Context(), "first", "second")
+		w.must(err)
+		again, err := w.Evacuate(t.Context(), "first", "second")
+		w.must(err)
+		if len(all) != 1 || all[0].Step != Plan || len(again) != 1 || again[0].ID != all[0].ID {
+			t.Errorf("begun %+v, then %+v", all, again)
+		}
+		refused("one that moves", "second", ErrRunning)
+		w.until(all[0].ID, Keep)
+		w.served(second, 1)
+	})
+}
+
+// TestTwoNodesWithoutACommonStore: the service stays where it was.
+func TestTwoNodesWithoutACommonStore(t *testing.T) {
+	enginesApart(t, func(w *world) {
+		m := w.until(w.move("second").ID, Closed)
+		if !m.Failed() || *m.FailureKey != errNoStore.Key {
+			t.Errorf("the move: %+v", m)
+		}
+		w.served(first, 0)
+		w.must(w.writable(first))
+	})
+}
