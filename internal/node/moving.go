@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/netip"
 	"slices"
 	"time"
 
@@ -24,11 +25,15 @@ func (n *Node) LeaveAccount(ctx context.Context, ref string, epoch int64) error 
 
 // ForwardAccount implements panel.Moving.
 func (n *Node) ForwardAccount(ctx context.Context, ref string, epoch int64, to panel.Forward) error {
-	err := fmt.Errorf("%w: no address to forward to", panel.ErrInvalid)
-	if to.HTTP.IsValid() {
-		err = n.leave(ctx, ref, epoch, to)
+	// They become parts of a daemon's configuration.
+	_, err := netip.ParseAddrPort(to.HTTP)
+	if err == nil && to.HTTPS != "" {
+		_, err = netip.ParseAddrPort(to.HTTPS)
 	}
-	return panel.Wrap("moving.forward", ref, err)
+	if err != nil {
+		return panel.Wrap("moving.forward", ref, fmt.Errorf("%w: %w", panel.ErrInvalid, err))
+	}
+	return panel.Wrap("moving.forward", ref, n.leave(ctx, ref, epoch, to))
 }
 
 func (n *Node) leave(ctx context.Context, ref string, epoch int64, to panel.Forward) error {
@@ -75,7 +80,7 @@ func (n *Node) DropAccount(ctx context.Context, ref string, epoch int64) error {
 // forwarded are the domains of an account that has left whose visitors the other machine answers: those that no account here
 // has by now.
 func (n *Node) forwarded(rec accounts.Record) []accounts.Domain {
-	if !rec.Forward.HTTP.IsValid() {
+	if rec.Forward.HTTP == "" {
 		return nil
 	}
 	taken := map[string]bool{}
@@ -105,7 +110,7 @@ func (n *Node) yield(ctx context.Context, rec accounts.Record) error {
 	var err error
 	for _, other := range n.accounts.List() {
 		has := func(d accounts.Domain) bool { return rec.Find(d.Name) >= 0 }
-		if other.Left > 0 && other.Ref != rec.Ref && other.Forward.HTTP.IsValid() && slices.ContainsFunc(other.Domains, has) {
+		if other.Left > 0 && other.Ref != rec.Ref && other.Forward.HTTP != "" && slices.ContainsFunc(other.Domains, has) {
 			err = errors.Join(err, n.apply(ctx, other.Ref))
 		}
 	}

@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
-	"net/netip"
 	"os"
 	"path/filepath"
 	"strings"
@@ -212,7 +211,7 @@ func TestTheFormerMachineForwards(t *testing.T) {
 	_, err = n.SetDomain(ctx, "7", panel.Domain{Name: "other.test"})
 	must(t, err)
 	must(t, n.LeaveAccount(ctx, "7", 1))
-	to := panel.Forward{HTTP: netip.MustParseAddrPort(other.Listener.Addr().String())}
+	to := panel.Forward{HTTP: other.Listener.Addr().String()}
 	must(t, n.ForwardAccount(ctx, "7", 1, to))
 	must(t, n.LeaveAccount(ctx, "7", 1)) // with its next report
 	must(t, n.Close())

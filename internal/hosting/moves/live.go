@@ -7,7 +7,6 @@ import (
 	"net"
 	"net/netip"
 	"net/url"
-	"strconv"
 	"time"
 
 	"stead.dev/stead/internal/hosting/site"
@@ -231,7 +230,7 @@ func (s *Service) address(ctx context.Context, m Move) (to panel.Forward, _ erro
 	}
 	for _, text := range of.Addresses() {
 		if ip, err := netip.ParseAddr(text); err == nil {
-			to = panel.Forward{HTTP: netip.AddrPortFrom(ip, 80), HTTPS: netip.AddrPortFrom(ip, 443)}
+			to = panel.Forward{HTTP: netip.AddrPortFrom(ip, 80).String(), HTTPS: netip.AddrPortFrom(ip, 443).String()}
 			break
 		}
 	}
@@ -239,10 +238,7 @@ func (s *Service) address(ctx context.Context, m Move) (to panel.Forward, _ erro
 	if u, err := url.Parse(of.OriginURL); err == nil && u.Scheme == "http" {
 		host, port := u.Hostname(), u.Port()
 		if at, err := netip.ParseAddrPort(net.JoinHostPort(host, port)); err == nil {
-			to.HTTP = at
-			if n, _ := strconv.Atoi(port); n != 80 {
-				to.HTTPS = netip.AddrPort{}
-			}
+			to = panel.Forward{HTTP: at.String()}
 		}
 	}
 	return to, nil

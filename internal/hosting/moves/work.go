@@ -530,7 +530,7 @@ func (s *Service) leave(ctx context.Context, m Move) (outcome, error) {
 		return outcome{}, err
 	}
 	from, err := capability[panel.Moving](s, m.From, panel.CapMoving)
-	if err == nil && to.HTTP.IsValid() {
+	if err == nil && to.HTTP != "" {
 		err = from.ForwardAccount(ctx, m.ref(), *m.Epoch, to)
 	} else if err == nil {
 		err = from.LeaveAccount(ctx, m.ref(), *m.Epoch)

@@ -3,7 +3,6 @@ package web
 import (
 	"net/http"
 	"net/http/httputil"
-	"net/netip"
 	"strings"
 	"time"
 )
@@ -20,7 +19,7 @@ const (
 const answerTimeout = 10 * time.Minute
 
 // forward has the machine answer that has the site now.
-func (s *GoServer) forward(w http.ResponseWriter, r *http.Request, to netip.AddrPort) {
+func (s *GoServer) forward(w http.ResponseWriter, r *http.Request, to string) {
 	hops := r.Header.Get(HopHeader)
 	if strings.Count(hops, HopMark) >= MostHops {
 		page(w, http.StatusLoopDetected, "node.failed")
@@ -28,9 +27,8 @@ func (s *GoServer) forward(w http.ResponseWriter, r *http.Request, to netip.Addr
 	}
 	proxy := httputil.ReverseProxy{
 		Transport: &s.others,
-		ErrorLog:  nil,
 		Rewrite: func(p *httputil.ProxyRequest) {
-			p.Out.URL.Scheme, p.Out.URL.Host, p.Out.Host = "http", to.String(), p.In.Host
+			p.Out.URL.Scheme, p.Out.URL.Host, p.Out.Host = "http", to, p.In.Host
 			p.Out.Header["X-Forwarded-For"] = p.In.Header["X-Forwarded-For"]
 			p.SetXForwarded()
 			p.Out.Header.Set(HopHeader, hops+HopMark)

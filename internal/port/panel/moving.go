@@ -2,7 +2,6 @@ package panel
 
 import (
 	"context"
-	"net/netip"
 	"time"
 )
 
@@ -42,10 +41,10 @@ type Hold struct {
 	For  time.Duration // after which it ends by itself; 0: it ends only when it is told to
 }
 
-// Forward is where another machine answers HTTP and HTTPS for an account; an invalid address is none.
+// Forward is where another machine answers HTTP and HTTPS for an account: as address and port, never by a name. Empty is none.
 type Forward struct {
-	HTTP  netip.AddrPort
-	HTTPS netip.AddrPort
+	HTTP  string
+	HTTPS string
 }
 
 // Passport is all that another machine needs to read a backup, the secrets of its store included. It is opaque to the

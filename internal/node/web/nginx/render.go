@@ -170,9 +170,9 @@ func (s *Server) blocks(account string, site web.Site, own func(host string) boo
 	var blocks []block
 	switch {
 	case site.Forward != nil:
-		plain.Forward = "http://" + site.Forward.HTTP.String()
+		plain.Forward = "http://" + site.Forward.HTTP
 		blocks = append(blocks, plain)
-		if secure.Forward = "https://" + site.Forward.HTTPS.String(); len(secure.Listen) > 0 && site.Forward.HTTPS.IsValid() {
+		if secure.Forward = "https://" + site.Forward.HTTPS; len(secure.Listen) > 0 && site.Forward.HTTPS != "" {
 			blocks = append(blocks, secure)
 		}
 	case len(secure.Listen) == 0:

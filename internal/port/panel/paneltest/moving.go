@@ -2,7 +2,6 @@ package paneltest
 
 import (
 	"errors"
-	"net/netip"
 	"testing"
 	"time"
 
@@ -42,13 +41,13 @@ func leaves(t *testing.T, p panel.Panel) {
 	_, err := files.Write(ctx, ref, "/public_html/index.html", []byte("x"), panel.WriteOptions{})
 	must(t, err)
 	must(t, moving.HoldAccount(ctx, ref, panel.Hold{Move: 1, Try: 2}))
-	if err := moving.ForwardAccount(ctx, ref, 1, panel.Forward{}); !errors.Is(err, panel.ErrInvalid) {
+	if err := moving.ForwardAccount(ctx, ref, 1, panel.Forward{HTTP: "a.example.com; return 200"}); !errors.Is(err, panel.ErrInvalid) {
 		t.Errorf("forwarded to nowhere: %v", err)
 	}
 	gone("an account that is here is dropped", moving.DropAccount(ctx, ref, 1))
 	must(t, moving.LeaveAccount(ctx, ref, 1))
 	must(t, moving.LeaveAccount(ctx, ref, 1))
-	must(t, moving.ForwardAccount(ctx, ref, 1, panel.Forward{HTTP: netip.MustParseAddrPort("192.0.2.9:80")}))
+	must(t, moving.ForwardAccount(ctx, ref, 1, panel.Forward{HTTP: "192.0.2.9:80"}))
 	_, err = accounts.Account(ctx, ref)
 	gone("an account that has left is asked for", err)
 	_, err = files.Write(ctx, ref, "/public_html/index.html", []byte("x"), panel.WriteOptions{})
