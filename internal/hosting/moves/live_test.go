@@ -174,7 +174,7 @@ func TestAHoldThatEnds(t *testing.T) {
 				w.must(err)
 			}
 			w.clock.Advance(lease + time.Second)
-			w.machines[first].Node.Thaw(t.Context())
+			w.machines[first].Thaw(t.Context())
 			w.write(first, "written after "+string(step))
 		}
 		m := w.until(id, Keep)

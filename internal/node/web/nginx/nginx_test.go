@@ -9,6 +9,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -726,5 +727,37 @@ func TestSettingsOfMailProgramsAreAskedForAtTheDomain(t *testing.T) {
 	w.apply(a, append(sites, web.Site{Domain: "autoconfig.mail.example"})...)
 	if got := w.ask("GET", "http://autoconfig.mail.example/"); got.body != "INDEX" {
 		t.Errorf("a site of the customer's: %d %q", got.StatusCode, got.body)
+
+// TestASiteThatMoves: it answers that it will be back in a moment, and then has the other machine answer, by HTTP and HTTPS, with
+// the name that was asked for, and never in circles.
+func TestASiteThatMoves(t *testing.T) {
+	w := newWorld(t)
+	other := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		_, _ = fmt.Fprintf(w, "%s %s %s %s hops%s", r.Method, r.Host, r.URL, body, r.Header.Get(web.HopHeader))
+	})
+	plain, secure := httptest.NewServer(other), httptest.NewTLSServer(other)
+	defer plain.Close()
+	defer secure.Close()
+	a := w.machine.Account("moves", panel.Limits{})
+	site := web.Site{Domain: "moves.test", Moving: true, ForceHTTPS: true}
+	w.apply(a, site)
+	if res := w.ask("GET", "http://moves.test/"); res.StatusCode != 503 || res.Header.Get("Retry-After") != "60" || !strings.Contains(res.body, "moving") {
+		t.Errorf("it moves: %d %v %.50q", res.StatusCode, res.Header, res.body)
+	}
+	site.Moving, site.Forward = false, &panel.Forward{HTTP: plain.Listener.Addr().String(), HTTPS: secure.Listener.Addr().String()}
+	w.apply(a, site)
+	if res := w.ask("GET", "http://moves.test/a%20b?c=d"); res.StatusCode != 200 || res.body != "GET moves.test /a%20b?c=d  hops.1" {
+		t.Errorf("forwarded: %d %q", res.StatusCode, res.body)
+	}
+	if res := w.ask("GET", "http://moves.test/", "Stead-Forwarded", ".1.1.1"); res.StatusCode != http.StatusLoopDetected {
+		t.Errorf("in circles: %d", res.StatusCode)
+	}
+	if res := w.ask("GET", "https://moves.test/a"); res.StatusCode != 200 || res.body != "GET moves.test /a  hops.1" {
+		t.Errorf("forwarded by HTTPS: %d %q", res.StatusCode, res.body)
+	}
+	plain.Close()
+	if res := w.ask("GET", "http://moves.test/"); res.StatusCode != http.StatusBadGateway {
+		t.Errorf("while the other machine is down: %d %q", res.StatusCode, res.body)
 	}
 }
