@@ -727,6 +727,8 @@ func TestSettingsOfMailProgramsAreAskedForAtTheDomain(t *testing.T) {
 	w.apply(a, append(sites, web.Site{Domain: "autoconfig.mail.example"})...)
 	if got := w.ask("GET", "http://autoconfig.mail.example/"); got.body != "INDEX" {
 		t.Errorf("a site of the customer's: %d %q", got.StatusCode, got.body)
+	}
+}
 
 // TestASiteThatMoves: it answers that it will be back in a moment, and then has the other machine answer, by HTTP and HTTPS, with
 // the name that was asked for, and never in circles.
