@@ -789,6 +789,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/admin/nodes/{node}/evacuate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Move all services of a living node to others, and place no more on it */
+        post: operations["staff.nodes.evacuate"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/admin/nodes/{node}/recover": {
         parameters: {
             query?: never;
@@ -1021,6 +1038,23 @@ export interface paths {
         get: operations["staff.services.get"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/admin/services/{service}/move": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Move a service to another node while it lives */
+        post: operations["staff.services.move"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1547,6 +1581,9 @@ export interface components {
             data: components["schemas"]["AdminDocument"][];
             meta: components["schemas"]["Meta"];
         };
+        AdminEvacuation: {
+            moves: components["schemas"]["AdminMove"][];
+        };
         AdminHit: {
             /**
              * Format: int64
@@ -1630,8 +1667,11 @@ export interface components {
             from: string;
             /** Format: int64 */
             id: number;
-            /** @enum {string} */
-            kind: "recover";
+            /**
+             * @description recover: from a dead node, out of the newest backup; move: from a node that lives, with everything
+             * @enum {string}
+             */
+            kind: "recover" | "move";
             /**
              * Format: date-time
              * @description When the former node knew of it
@@ -1653,7 +1693,7 @@ export interface components {
              * @description What is done next; leave and keep are about what is left on the former node
              * @enum {string}
              */
-            step: "plan" | "adopt" | "check" | "make" | "commit" | "fill" | "restore" | "open" | "undo" | "leave" | "keep" | "closed";
+            step: "plan" | "save" | "adopt" | "check" | "make" | "hold" | "ready" | "commit" | "fill" | "restore" | "open" | "undo" | "leave" | "keep" | "closed";
             to: string;
         };
         AdminMoveList: {
@@ -2237,9 +2277,14 @@ export interface components {
              * @example monitor_limit_reached
              * @example move_cancelled
              * @example move_committed
+             * @example move_disturbed
+             * @example move_not_copied
+             * @example move_running
              * @example nameserver_invalid
+             * @example no_common_store
              * @example no_portable_backup
              * @example node_alive
+             * @example node_silent
              * @example not_found
              * @example not_suspended
              * @example nothing_to_retry
@@ -2282,6 +2327,7 @@ export interface components {
              * @example second_factor_required
              * @example section_disabled
              * @example service_not_active
+             * @example service_not_on_node
              * @example service_suspended
              * @example service_terminated
              * @example sign_in_expired
@@ -2559,6 +2605,12 @@ export interface components {
             decision: "approve" | "reject" | "hold";
             /** @description Of reject and hold; of a refusal the customer reads it. */
             reason?: string;
+        };
+        StaffMoveBody: {
+            /** @description For the audit log. */
+            reason: string;
+            /** @description Name of the node to which it moves; without it, the one that suits best. */
+            to?: string;
         };
         StaffNewCouponBody: {
             /** Format: int64 */
@@ -9533,6 +9585,147 @@ export interface operations {
             };
         };
     };
+    "staff.nodes.evacuate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                node: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "reason": "The machine is returned in March"
+                 *     }
+                 */
+                "application/json": components["schemas"]["StaffMoveBody"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "moves": [
+                     *         {
+                     *           "account_id": 1,
+                     *           "backup_id": 1,
+                     *           "cause": "connect_timeout",
+                     *           "closed_at": "2026-11-21T10:00:00Z",
+                     *           "committed_at": "2026-11-21T10:00:00Z",
+                     *           "created_at": "2026-11-21T10:00:00Z",
+                     *           "error_key": null,
+                     *           "from": "from",
+                     *           "id": 1,
+                     *           "kind": "recover",
+                     *           "left_at": "2026-11-21T10:00:00Z",
+                     *           "opened_at": "2026-11-21T10:00:00Z",
+                     *           "service_id": 1,
+                     *           "state": "running",
+                     *           "step": "plan",
+                     *           "to": "to"
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["AdminEvacuation"];
+                };
+            };
+            /** @description Bad Request: `malformed_json` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Forbidden: `account_suspended`, `admin_required`, `insufficient_scope`, `role_required`, `sandbox_read_only`, `second_factor_required` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Not Found: `not_found`, `section_disabled` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Request Entity Too Large: `payload_too_large` */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unsupported Media Type: `unsupported_media_type` */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unprocessable Entity: `validation_failed` */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too Many Requests: `rate_limited` */
+            429: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Service Unavailable: `unavailable` */
+            503: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
     "staff.nodes.recover": {
         parameters: {
             query?: never;
@@ -11229,6 +11422,144 @@ export interface operations {
             };
             /** @description Not Found: `not_found`, `section_disabled` */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unprocessable Entity: `validation_failed` */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too Many Requests: `rate_limited` */
+            429: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Service Unavailable: `unavailable` */
+            503: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    "staff.services.move": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                service: number;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "to": "web2",
+                 *       "reason": "Its disks are slow, ticket 17"
+                 *     }
+                 */
+                "application/json": components["schemas"]["StaffMoveBody"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "account_id": 1,
+                     *       "backup_id": 1,
+                     *       "cause": "connect_timeout",
+                     *       "closed_at": "2026-11-21T10:00:00Z",
+                     *       "committed_at": "2026-11-21T10:00:00Z",
+                     *       "created_at": "2026-11-21T10:00:00Z",
+                     *       "error_key": null,
+                     *       "from": "from",
+                     *       "id": 1,
+                     *       "kind": "recover",
+                     *       "left_at": "2026-11-21T10:00:00Z",
+                     *       "opened_at": "2026-11-21T10:00:00Z",
+                     *       "service_id": 1,
+                     *       "state": "running",
+                     *       "step": "plan",
+                     *       "to": "to"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["AdminMove"];
+                };
+            };
+            /** @description Bad Request: `malformed_json` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Forbidden: `account_suspended`, `admin_required`, `insufficient_scope`, `role_required`, `sandbox_read_only`, `second_factor_required` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Not Found: `not_found`, `section_disabled` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Request Entity Too Large: `payload_too_large` */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unsupported Media Type: `unsupported_media_type` */
+            415: {
                 headers: {
                     [name: string]: unknown;
                 };

@@ -8754,9 +8754,14 @@ export interface components {
              * @example monitor_limit_reached
              * @example move_cancelled
              * @example move_committed
+             * @example move_disturbed
+             * @example move_not_copied
+             * @example move_running
              * @example nameserver_invalid
+             * @example no_common_store
              * @example no_portable_backup
              * @example node_alive
+             * @example node_silent
              * @example not_found
              * @example not_suspended
              * @example nothing_to_retry
@@ -8799,6 +8804,7 @@ export interface components {
              * @example second_factor_required
              * @example section_disabled
              * @example service_not_active
+             * @example service_not_on_node
              * @example service_suspended
              * @example service_terminated
              * @example sign_in_expired

@@ -1,1 +1,0 @@
-import{Ci as e,ki as t}from"./routes-DAMJpyOL.js";var n,r=()=>n??=e({uz:()=>t(()=>import(`./staff.uz-DtsPTG-l.js`),[]),ru:()=>t(()=>import(`./staff.ru-_umkdwqK.js`),[]),en:()=>t(()=>import(`./staff.en-q_ZY5zEn.js`),[])});export{r as t};

@@ -1,1 +1,0 @@
-import{t as e}from"./Status-El03hOb0.js";import{t}from"./texts-CEEIN5eq.js";import{Zi as n}from"./routes-DAMJpyOL.js";var r=n(),i={open:`busy`,waiting:`warn`,answered:`good`,closed:`neutral`};function a({status:n}){return(0,r.jsx)(e,{tone:i[n],label:t(`status.${n}`)})}export{a as t};

@@ -1,0 +1,1 @@
+import{Di as e}from"./routes-Cvn071_J.js";var t=e(`stafftickets`);export{t};
