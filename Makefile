@@ -1,6 +1,6 @@
 # Everything that is done with Stead's source. `make run` needs Go and nothing else.
 .DEFAULT_GOAL := help
-.PHONY: packages help run build test test-all lint fmt bench openapi sdk schema thumbnails web clean
+.PHONY: packages help run build test test-all lint fmt bench openapi sdk schema thumbnails pictures web clean
 
 # The program needs no C library; one setting for run and build also means one build cache.
 GO_BUILD := CGO_ENABLED=0 go build
@@ -53,6 +53,10 @@ schema:
 ## thumbnails: make the pictures of the site templates, which are committed (needs chromium)
 thumbnails:
 	CGO_ENABLED=0 go test ./internal/content/templates -run '^TestUpdateThumbnails$$' -count=1 -update
+
+## pictures: take the pictures of the knowledge base's articles, which are committed (needs chromium)
+pictures:
+	CGO_ENABLED=0 go test ./internal/e2e -run '^TestUpdatePictures$$' -count=1 -update
 
 ## web: build web/dist, which is committed, from web/panel (needs npm)
 web:

@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"encoding/json"
+	"flag"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,6 +14,28 @@ import (
 // the panel, and with an accessibility check of every page.
 func TestThePanelInABrowser(t *testing.T) {
 	t.Parallel()
+	browse(t)
+}
+
+var update = flag.Bool("update", false, "take the pictures of the articles anew")
+
+// TestUpdatePictures takes the pictures of the knowledge base's articles when it is told to (make pictures): the tests that
+// walk their steps take them.
+func TestUpdatePictures(t *testing.T) {
+	if !*update {
+		return // nothing is to be taken
+	}
+	media, err := filepath.Abs(filepath.Join("..", "content", "articles", "library", "media"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PICTURES", media)
+	browse(t, "e2e/articles.spec.ts")
+}
+
+// browse runs the tests of web/panel/e2e, all or the named files.
+func browse(t *testing.T, files ...string) {
+	t.Helper()
 	chromium, err := exec.LookPath("chromium")
 	if err != nil {
 		t.Fatalf("%v: run the tests with `make test`, which installs it", err)
@@ -24,10 +47,10 @@ func TestThePanelInABrowser(t *testing.T) {
 	in := newInstallation(t)
 	p := in.serve(t, "--demo")
 	report := filepath.Join(t.TempDir(), "report.json")
-	c := exec.CommandContext(t.Context(), "npx", "playwright", "test")
+	c := exec.CommandContext(t.Context(), "npx", append([]string{"playwright", "test"}, files...)...)
 	c.Dir = panel
 	c.Env = append(in.env, "PANEL_URL="+p.url, "PANEL_BINARY="+binary, "PANEL_CHROMIUM="+chromium, "PANEL_REPORT="+report,
-		"PANEL_RESULTS="+t.TempDir(), "PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD=1")
+		"PANEL_RESULTS="+t.TempDir(), "PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD=1", "PICTURES="+os.Getenv("PICTURES"))
 	output, ran := c.CombinedOutput()
 	content, err := os.ReadFile(report)
 	if err != nil {

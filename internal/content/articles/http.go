@@ -276,7 +276,7 @@ func (s *Service) wirePost(ctx context.Context, a Article) postWire {
 func (s *Service) wireBody(ctx context.Context, a Article) (w bodyWire, err error) {
 	rendered := i18n.Text{}
 	for lang, t := range a.Texts {
-		if rendered[lang], err = HTML(a.Kind, lang, t.Body, s.BaseURL); err != nil {
+		if rendered[lang], err = s.HTML(ctx, a.Kind, lang, t.Body, s.BaseURL); err != nil {
 			return w, err
 		}
 	}

@@ -1,7 +1,13 @@
 package articles
 
 import (
+	"bytes"
 	"encoding/json"
+	"image"
+	"image/gif"
+	"image/jpeg"
+	"image/png"
+	"io"
 	"net/http"
 	"net/url"
 	"slices"
@@ -154,15 +160,61 @@ func TestNothingHarmfulGetsThroughTheMarkdown(t *testing.T) {
 		"```html onclick=x\nhi\n```":                "onclick",
 		"# x {onclick=alert(1)}":                    "onclick=\"",
 	} {
-		out, err := HTML(Help, "en", body, "")
+		out, err := render(Help, "en", body, "", nil)
 		if err != nil || strings.Contains(strings.ToLower(out), forbidden) {
 			t.Errorf("%q becomes %q, %v", body, out, err)
 		}
 	}
-	out, err := HTML(Help, "uz", "## Oʻzbekcha sarlavha\n\n## Заголовок №1\n\n## Заголовок №1\n\n| a | b |\n|:-:|---|\n| 1 | `x` |\n", "")
+	out, err := render(Help, "uz", "## Oʻzbekcha sarlavha\n\n## Заголовок №1\n\n## Заголовок №1\n\n| a | b |\n|:-:|---|\n| 1 | `x` |\n", "", nil)
 	for _, want := range []string{`id="ozbekcha-sarlavha"`, `id="заголовок-1"`, `id="заголовок-1-2"`, `<td align="center">1</td>`} {
 		if err != nil || !strings.Contains(out, want) {
 			t.Errorf("%s is not in %s, %v", want, out, err)
 		}
 	}
+}
+
+// TestPicturesHaveTheirSize reads the sizes of each form, and finds them in the HTML of an article.
+func TestPicturesHaveTheirSize(t *testing.T) {
+	t.Parallel()
+	encoded := func(encode func(w io.Writer, m image.Image) error) string {
+		var b bytes.Buffer
+		if err := encode(&b, image.NewGray(image.Rect(0, 0, 40, 30))); err != nil {
+			t.Fatal(err)
+		}
+		return b.String()
+	}
+	webp := func(chunk, rest string) string { return "RIFF\x00\x00\x00\x00WEBP" + chunk + "\x00\x00\x00\x00" + rest }
+	for name, m := range map[string]struct {
+		content string
+		want    size
+	}{
+		"a.png":        {encoded(png.Encode), size{40, 30}},
+		"a.jpg":        {encoded(func(w io.Writer, m image.Image) error { return jpeg.Encode(w, m, nil) }), size{40, 30}},
+		"a.gif":        {encoded(func(w io.Writer, m image.Image) error { return gif.Encode(w, m, nil) }), size{40, 30}},
+		"lossy.webp":   {webp("VP8 ", "\x10\x00\x00\x9d\x01\x2a\xc0\x03\x80\x02"), size{960, 640}},
+		"whole.webp":   {webp("VP8L", "\x2f\xbf\xc3\x9f\x00\x00\x00\x00\x00\x00"), size{960, 640}},
+		"large.webp":   {webp("VP8X", "\x00\x00\x00\x00\xbf\x03\x00\x7f\x02\x00"), size{960, 640}},
+		"drawing.svg":  {"<svg/>", size{}},
+		"cut.webp":     {"RIFF\x00\x00\x00\x00WEBPVP8 ", size{}},
+		"another.webp": {webp("ABCD", strings.Repeat("\x01", 20)), size{}},
+		"broken.png":   {"\x89PNG\r\n\x1a\n", size{}},
+	} {
+		if got := (Media{Name: name, Content: []byte(m.content)}).size(); got != m.want {
+			t.Errorf("%s is %v, want %v", name, got, m.want)
+		}
+	}
+	testkit.Engines(t, func(t *testing.T, d *db.DB, clk *clock.Fake) {
+		s := newService(d, clk)
+		body := "![a](../media/a.png)\n\n![b](../media/b.svg)\n"
+		s.mustImport(t, dir{
+			"kb/x.en.md":  mail + "\n" + body,
+			"media/a.png": encoded(png.Encode), "media/b.svg": "<svg/>",
+		}, false)
+		got, err := s.HTML(t.Context(), Help, "en", body, "https://stead.test")
+		want := `<p><img src="https://stead.test/media/a.png" alt="a" loading="lazy" width="40" height="30"></p>` + "\n" +
+			`<p><img src="https://stead.test/media/b.svg" alt="b" loading="lazy"></p>` + "\n"
+		if err != nil || got != want {
+			t.Errorf("%s, %v, want %s", got, err, want)
+		}
+	})
 }

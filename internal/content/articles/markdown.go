@@ -2,6 +2,7 @@ package articles
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"path"
 	"regexp"
@@ -39,6 +40,7 @@ var sanitary = func() *bluemonday.Policy {
 	p.AllowAttrs("src").OnElements("img")
 	p.AllowAttrs("alt", "title").Matching(regexp.MustCompile(`^[^<>]*$`)).OnElements("img", "a")
 	p.AllowAttrs("loading").Matching(regexp.MustCompile(`^lazy$`)).OnElements("img")
+	p.AllowAttrs("width", "height").Matching(bluemonday.Integer).OnElements("img")
 	p.AllowAttrs("start").Matching(bluemonday.Integer).OnElements("ol")
 	p.AllowAttrs("align").Matching(regexp.MustCompile(`^(left|right|center)$`)).OnElements("th", "td")
 	p.AllowAttrs("class").Matching(regexp.MustCompile(`^language-[a-z0-9]+$`)).OnElements("code")
@@ -222,14 +224,30 @@ func lineOf(n ast.Node, source []byte) int {
 }
 
 // HTML is a text of a kind as HTML that is safe to show. Links to articles lead to pages in the same language; base, when
-// it is not empty, is the address that links into this site begin with.
-func HTML(k Kind, lang, body, base string) (string, error) {
+// it is not empty, is the address that links into this site begin with. Pictures have their sizes, so that a page does not
+// jump when they come.
+func (s *Service) HTML(ctx context.Context, k Kind, lang, body, base string) (string, error) {
+	var sizes map[string]size
+	if names := pictures(k, body); len(names) > 0 {
+		var err error
+		if sizes, err = mediaSizes(ctx, s.DB, names); err != nil {
+			return "", fmt.Errorf("articles: read sizes of pictures: %w", err)
+		}
+	}
+	return render(k, lang, body, base, sizes)
+}
+
+func render(k Kind, lang, body, base string, sizes map[string]size) (string, error) {
 	doc, source := parseMarkdown(body)
 	eachLink(doc, func(n ast.Node, target string) string {
+		r, ours, fragment, err := resolve(k, target)
 		if n.Kind() == ast.KindImage {
 			n.SetAttributeString("loading", []byte("lazy"))
+			if known := sizes[r.media]; known.width > 0 && known.height > 0 {
+				n.SetAttributeString("width", []byte(strconv.Itoa(known.width)))
+				n.SetAttributeString("height", []byte(strconv.Itoa(known.height)))
+			}
 		}
-		r, ours, fragment, err := resolve(k, target)
 		switch {
 		case err != nil:
 			return "#" // the import refuses such a text
@@ -252,14 +270,22 @@ func HTML(k Kind, lang, body, base string) (string, error) {
 
 // Picture is the name of the first picture of a text of a kind; empty when there is none.
 func (t Text) Picture(k Kind) (name string) {
-	doc, _ := parseMarkdown(t.Body)
+	if all := pictures(k, t.Body); len(all) > 0 {
+		name = all[0]
+	}
+	return name
+}
+
+// pictures are the names of our pictures in a text, in its order.
+func pictures(k Kind, body string) (names []string) {
+	doc, _ := parseMarkdown(body)
 	eachLink(doc, func(_ ast.Node, target string) string {
-		if r, ours, _, err := resolve(k, target); err == nil && ours && name == "" {
-			name = r.media
+		if r, ours, _, err := resolve(k, target); err == nil && ours && r.media != "" {
+			names = append(names, r.media)
 		}
 		return target
 	})
-	return name
+	return names
 }
 
 // plain is what a reader sees of a text, without marks: for the search and its excerpts.

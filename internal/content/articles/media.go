@@ -3,7 +3,12 @@ package articles
 import (
 	"bytes"
 	"crypto/sha256"
+	"encoding/binary"
 	"encoding/hex"
+	"image"
+	_ "image/gif"  // their sizes are read
+	_ "image/jpeg" // as of pictures
+	_ "image/png"  // of articles
 	"io/fs"
 	"path"
 	"strings"
@@ -41,6 +46,39 @@ func (m Media) ContentType() string { return mediaTypes[path.Ext(m.Name)].conten
 func (m Media) Hash() string {
 	sum := sha256.Sum256(m.Content)
 	return hex.EncodeToString(sum[:16])
+}
+
+// size is how large a picture is, in pixels; zero when that is not known.
+type size struct{ width, height int }
+
+// size reads the picture's size from its head.
+func (m Media) size() size {
+	if path.Ext(m.Name) == ".webp" {
+		return webpSize(m.Content)
+	}
+	config, _, err := image.DecodeConfig(bytes.NewReader(m.Content))
+	if err != nil {
+		return size{} // a drawing, or a picture that no browser shows either
+	}
+	return size{config.Width, config.Height}
+}
+
+// webpSize reads the size of a WebP picture (RFC 9649, sections 2.4 to 2.7): its first chunk tells which of the three forms it has.
+func webpSize(content []byte) size {
+	if len(content) < 30 {
+		return size{}
+	}
+	little := binary.LittleEndian
+	switch string(content[12:16]) {
+	case "VP8 ":
+		return size{int(little.Uint16(content[26:]) & 0x3fff), int(little.Uint16(content[28:]) & 0x3fff)}
+	case "VP8L":
+		bits := little.Uint32(content[21:])
+		return size{int(bits&0x3fff) + 1, int(bits>>14&0x3fff) + 1}
+	case "VP8X":
+		return size{int(little.Uint32(content[24:])&0xffffff) + 1, int(little.Uint32(content[26:])>>8) + 1}
+	}
+	return size{}
 }
 
 // checkMedia says what is wrong with a picture; empty: nothing.

@@ -242,9 +242,25 @@ func listMedia(ctx context.Context, q db.Querier) ([]Media, error) {
 }
 
 func putMedia(ctx context.Context, tx *db.Tx, m Media) error {
-	_, err := tx.Exec(ctx, `INSERT INTO articles_media (name, content, source) VALUES ($1, $2, $3)
-		ON CONFLICT (name) DO UPDATE SET content = excluded.content, source = excluded.source`, m.Name, m.Content, m.source)
+	size := m.size()
+	_, err := tx.Exec(ctx, `INSERT INTO articles_media (name, content, width, height, source) VALUES ($1, $2, $3, $4, $5)
+		ON CONFLICT (name) DO UPDATE SET content = excluded.content, width = excluded.width, height = excluded.height, source = excluded.source`,
+		m.Name, m.Content, size.width, size.height, m.source)
 	return err
+}
+
+// mediaSizes reads how large the named pictures are.
+func mediaSizes(ctx context.Context, q db.Querier, names []string) (map[string]size, error) {
+	sizes := map[string]size{}
+	in, args := db.In(q, 1, names)
+	_, err := db.Collect(ctx, q, func(row db.Row) (struct{}, error) {
+		var name string
+		var one size
+		err := row.Scan(&name, &one.width, &one.height)
+		sizes[name] = one
+		return struct{}{}, err
+	}, `SELECT name, width, height FROM articles_media WHERE name `+in, args...)
+	return sizes, err
 }
 
 func removeMedia(ctx context.Context, tx *db.Tx, name string) error {

@@ -246,7 +246,7 @@ func (ui *UI) blogFeed(w http.ResponseWriter, r *http.Request) {
 	f := feed{title: ui.Brand().Name + " · " + i18n.T(lang, "pages.blog.title", nil), path: "/blog/feed.atom", page: "/blog"}
 	for _, a := range all {
 		t, in := a.In(lang)
-		rendered, err := articles.HTML(a.Kind, in, t.Body, ui.base())
+		rendered, err := ui.Articles.HTML(r.Context(), a.Kind, in, t.Body, ui.base())
 		if err != nil {
 			ui.fail(w, r, err)
 			return
@@ -280,7 +280,7 @@ func (ui *UI) showArticle(k articles.Kind) http.HandlerFunc {
 			return
 		}
 		t, in := a.In(lang)
-		rendered, err := articles.HTML(k, in, t.Body, "")
+		rendered, err := ui.Articles.HTML(r.Context(), k, in, t.Body, "")
 		if err != nil {
 			ui.fail(w, r, err)
 			return
@@ -346,7 +346,7 @@ func (ui *UI) glossary(w http.ResponseWriter, r *http.Request) {
 	var terms []any
 	for _, a := range all {
 		t, in := a.In(lang)
-		rendered, renderErr := articles.HTML(a.Kind, in, t.Body, "")
+		rendered, renderErr := ui.Articles.HTML(r.Context(), a.Kind, in, t.Body, "")
 		if renderErr != nil {
 			err = renderErr
 			break

@@ -35,6 +35,8 @@ CREATE INDEX articles_texts_alphabet ON articles_texts (lang, sort_key);
 CREATE TABLE articles_media (
     name    TEXT      NOT NULL PRIMARY KEY, -- of the file, such as dns-records.png
     content {{bytes}} NOT NULL,             -- the file
+    width   INTEGER   NOT NULL,             -- in pixels; 0: not known, as of drawings (SVG)
+    height  INTEGER   NOT NULL,             -- in pixels; 0: not known
     source  TEXT      NOT NULL CHECK (source IN ('library', 'company')) -- who made what it shows now
 );
 
