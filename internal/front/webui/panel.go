@@ -47,6 +47,8 @@ func (ui *UI) panelRoutes(mux *http.ServeMux) {
 	ui.handle(mux, panelPath+"/", ui.onlyGet(ui.requireSession(ui.showPanel)))
 	ui.handle(mux, "GET "+panelPath, ui.moved(panelPath+"/"))
 	ui.handle(mux, "POST "+panelPath+"/confirm", ui.confirmInPanel)
+	ui.handle(mux, "POST "+panelPath+"/confirm/passkey/options", ui.passkeyProofOptions)
+	ui.handle(mux, "POST "+panelPath+"/confirm/passkey", ui.passkeyProof)
 	if ui.Clients != nil {
 		mux.Handle(clientPath+"/api/", ui.panelAPI(clientPath, ui.byVisit))
 		ui.handle(mux, clientPath+"/", ui.onlyGet(ui.showClientPanel))
@@ -210,17 +212,61 @@ func (ui *UI) confirmInPanel(w http.ResponseWriter, r *http.Request) {
 		Password string `json:"password"`
 		Code     string `json:"code"`
 	}
-	s := ui.session(r)
 	err := readJSON(r, &body)
-	if err == nil && s == nil {
-		err = fault.Unauthenticated.New()
-	}
-	if err == nil && s.ActingID != 0 {
-		err = fault.OwnerRequired.New()
+	var s *account.Session
+	if err == nil {
+		s, err = ui.owner(r)
 	}
 	var token string
 	if err == nil {
 		token, err = ui.Accounts.Confirm(r.Context(), *s, body.Password, body.Code, ui.client(r))
+	}
+	if err != nil {
+		ui.refuse(w, r, err)
+		return
+	}
+	ui.setSession(w, token, s.ExpiresAt)
+	ui.say(w, r, http.StatusOK, struct{}{})
+}
+
+// owner is the session of the account's owner, and not of staff who act for them.
+func (ui *UI) owner(r *http.Request) (*account.Session, error) {
+	v, _ := r.Context().Value(visitKey{}).(*visit)
+	switch {
+	case v != nil && v.err != nil:
+		return nil, v.err
+	case v == nil || v.session == nil:
+		return nil, fault.Unauthenticated.New()
+	case v.session.ActingID != 0:
+		return nil, fault.OwnerRequired.New()
+	}
+	return v.session, nil
+}
+
+// passkeyProofOptions and passkeyProof are confirmInPanel by a passkey.
+func (ui *UI) passkeyProofOptions(w http.ResponseWriter, r *http.Request) {
+	s, err := ui.owner(r)
+	var c account.Challenge
+	if err == nil {
+		c, err = ui.Accounts.BeginProof(r.Context(), *s)
+	}
+	if err != nil {
+		ui.refuse(w, r, err)
+		return
+	}
+	ui.ask(w, r, c)
+}
+
+func (ui *UI) passkeyProof(w http.ResponseWriter, r *http.Request) {
+	b, err := readPasskey(r)
+	var s *account.Session
+	if err == nil {
+		s, err = ui.owner(r)
+	}
+	var token string
+	if err == nil {
+		token, err = ui.Accounts.FinishProof(r.Context(), *s, ui.cookie(r, challengeCookie), b.Credential)
+		ui.dropCookie(w, challengeCookie)
 	}
 	if err != nil {
 		ui.refuse(w, r, err)

@@ -106,19 +106,15 @@ func (ui *UI) requireSession(page http.HandlerFunc) http.HandlerFunc {
 // for beside the operations.
 func (ui *UI) requireOwner(page http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		v, _ := r.Context().Value(visitKey{}).(*visit)
-		switch {
-		case v != nil && v.err != nil:
-			ui.refuse(w, r, v.err)
-		case v == nil || v.session == nil:
-			ui.refuse(w, r, fault.Unauthenticated.New())
-		case v.session.ActingID != 0:
-			ui.refuse(w, r, fault.OwnerRequired.New())
-		case !v.session.Recent(ui.Clock.Now()):
-			ui.refuse(w, r, fault.ReauthenticationRequired.New())
-		default:
-			page(w, r)
+		s, err := ui.owner(r)
+		if err == nil && !s.Recent(ui.Clock.Now()) {
+			err = fault.ReauthenticationRequired.New()
 		}
+		if err != nil {
+			ui.refuse(w, r, err)
+			return
+		}
+		page(w, r)
 	}
 }
 

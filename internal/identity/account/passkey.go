@@ -329,6 +329,66 @@ func (s *Service) FinishPasskeySignIn(ctx context.Context, token, pending string
 	return out, err
 }
 
+// BeginProof asks a signed-in person to prove by a passkey who they are. It takes the place of password and code, so it must prove
+// the person, too.
+func (s *Service) BeginProof(ctx context.Context, session Session) (c Challenge, err error) {
+	if s.web == nil {
+		return c, fault.UnsupportedOperation.New()
+	}
+	if err := s.pace(ctx, insider(session), s.Limits.SignInDevice); err != nil {
+		return c, err
+	}
+	h, err := s.holder(ctx, session.Account.ID)
+	if err != nil {
+		return c, err
+	}
+	if len(h.credentials) == 0 {
+		return c, ErrPasskey.New()
+	}
+	options, data, err := s.web.BeginLogin(h, webauthn.WithUserVerification(protocol.VerificationRequired))
+	if err != nil {
+		return c, fmt.Errorf("begin a proof: %w", err)
+	}
+	return s.challenge(ctx, kindPasskeyProof, h.id, options, data)
+}
+
+// FinishProof is Confirm by a passkey: answer is the browser's, and token that of BeginProof.
+func (s *Service) FinishProof(ctx context.Context, session Session, token string, answer []byte) (fresh string, err error) {
+	if s.web == nil {
+		return "", fault.UnsupportedOperation.New()
+	}
+	begun, data, err := s.take(ctx, kindPasskeyProof, token)
+	if err != nil {
+		return "", err
+	}
+	if begun.account != session.Account.ID {
+		return "", ErrCeremony.New()
+	}
+	parsed, err := protocol.ParseCredentialRequestResponseBytes(answer)
+	if err != nil {
+		return "", ErrPasskey.Wrap(detail(err))
+	}
+	account, credential, err := s.validate(ctx, begun, data, parsed)
+	if err != nil {
+		return "", err
+	}
+	sealed, err := sealCredential(s.Box, credential)
+	if err != nil {
+		return "", err
+	}
+	err = s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
+		if _, err := s.lockOpen(ctx, tx, account); err != nil {
+			return err
+		}
+		if err := usedPasskey(ctx, tx, account, credential.ID, sealed); err != nil {
+			return err
+		}
+		fresh = secret.Token("st_se_", 32)
+		return reauthenticateSession(ctx, tx, account, session.ID, secret.Hash(fresh))
+	})
+	return fresh, err
+}
+
 // validate checks the authenticator's signature and returns the account.
 func (s *Service) validate(ctx context.Context, begun ceremony, data webauthn.SessionData, parsed *protocol.ParsedCredentialAssertionData) (int64, *webauthn.Credential, error) {
 	var (
@@ -336,7 +396,7 @@ func (s *Service) validate(ctx context.Context, begun ceremony, data webauthn.Se
 		credential *webauthn.Credential
 		err        error
 	)
-	if begun.kind == kindPasskeySecondFactor {
+	if begun.kind == kindPasskeySecondFactor || begun.kind == kindPasskeyProof {
 		if h, err = s.holder(ctx, begun.account); err != nil {
 			return 0, nil, err
 		}

@@ -10,6 +10,7 @@ import (
 	"encoding/json"
 	"errors"
 	"testing"
+	"time"
 
 	"github.com/fxamacker/cbor/v2"
 	"github.com/go-webauthn/webauthn/protocol"
@@ -214,6 +215,65 @@ func TestWhatAPasskeyDoesNotProveIsRefused(t *testing.T) {
 			if _, err := w.FinishPasskeySignIn(t.Context(), c.Token, "", []byte(answer), home); !errors.Is(err, ErrPasskey) {
 				t.Errorf("%q: %v", answer, err)
 			}
+		}
+	})
+}
+
+func TestAPasskeyProvesWhoIsThere(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *world) {
+		anna := w.anna(t)
+		a := w.withPasskey(t, anna.Session)
+		eve, err := w.SignUp(t.Context(), Registration{Name: "Eve", Email: "eve@example.com", Password: goodPassword}, home)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.clk.Advance(time.Hour)
+		prove := func(s Session, a *authenticator) (string, error) {
+			t.Helper()
+			c, err := w.BeginProof(t.Context(), anna.Session)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return w.FinishProof(t.Context(), s, c.Token, a.get(c.Options))
+		}
+		token, err := prove(anna.Session, a)
+		if err != nil {
+			t.Fatal(err)
+		}
+		now, err := w.Authenticate(t.Context(), token)
+		if err != nil || now.ID != anna.Session.ID || !now.Recent(w.clk.Now()) {
+			t.Errorf("%+v, %v", now, err)
+		}
+		if _, err := w.Authenticate(t.Context(), anna.Token); err == nil {
+			t.Error("the former token of the session still works")
+		}
+
+		w.clk.Advance(time.Hour)
+		if _, err := prove(eve.Session, a); !errors.Is(err, ErrCeremony) {
+			t.Errorf("somebody else's challenge: %v", err)
+		}
+		present := *a
+		present.verifies = false
+		if _, err := prove(anna.Session, &present); !errors.Is(err, ErrPasskey) {
+			t.Errorf("without a finger or a PIN: %v", err)
+		}
+		if _, err := w.BeginProof(t.Context(), eve.Session); !errors.Is(err, ErrPasskey) {
+			t.Errorf("without a passkey: %v", err)
+		}
+		c := w.ask(t, "")
+		if _, err := w.FinishProof(t.Context(), anna.Session, c.Token, a.get(c.Options)); !errors.Is(err, ErrCeremony) {
+			t.Errorf("a sign-in's challenge proves: %v", err)
+		}
+		proof, err := w.BeginProof(t.Context(), anna.Session)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.FinishPasskeySignIn(t.Context(), proof.Token, "", a.get(proof.Options), home); !errors.Is(err, ErrCeremony) {
+			t.Errorf("a proof's challenge signs in: %v", err)
+		}
+		if now, err := w.Authenticate(t.Context(), token); err != nil || now.Recent(w.clk.Now()) {
+			t.Errorf("what was refused proves: %v", err)
 		}
 	})
 }

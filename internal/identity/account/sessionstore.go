@@ -151,6 +151,7 @@ const (
 	kindPasskeyRegistration = "passkey_registration"
 	kindPasskeyLogin        = "passkey_login"
 	kindPasskeySecondFactor = "passkey_second_factor"
+	kindPasskeyProof        = "passkey_proof"
 )
 
 type ceremony struct {

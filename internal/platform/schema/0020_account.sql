@@ -72,7 +72,7 @@ CREATE TABLE account_ceremonies (
     created_at BIGINT    NOT NULL,                      -- when the first step was done
     expires_at BIGINT    NOT NULL,                      -- when the second step comes too late
     CONSTRAINT account_ceremonies_kind CHECK (kind IN ('second_factor', 'passkey_registration', 'passkey_login',
-        'passkey_second_factor'))
+        'passkey_second_factor', 'passkey_proof'))
 );
 CREATE INDEX account_ceremonies_expiry ON account_ceremonies (expires_at);
 CREATE INDEX account_ceremonies_account ON account_ceremonies (account_id);

@@ -78,6 +78,7 @@ test("a passkey is made, by a device with a fingerprint reader, and removed", as
   page,
   customer: _,
   baseURL,
+  expected,
 }) => {
   const devtools = await page.context().newCDPSession(page);
   await devtools.send("WebAuthn.enable");
@@ -108,9 +109,22 @@ test("a passkey is made, by a device with a fingerprint reader, and removed", as
   await page.goto(`${named}/login?next=%2Fpanel%2Faccount%2Fsecurity`);
   await page.getByRole("button", { name: "Sign in with a passkey" }).click();
   await page.waitForURL(/\/panel\/account\/security$/);
+
+  // It proves who is there, in the place of the password.
+  expected.push("403");
+  await page.route(
+    "**/me/passkeys/*",
+    (route) => route.fulfill({ status: 403, json: { error: "reauthentication_required", message: "" } }),
+    { times: 1 },
+  );
+  const before = (await page.context().cookies()).find(({ name }) => name === "stead_session")?.value;
   await page.getByRole("button", { name: "Remove the passkey My phone" }).click();
   await page.getByRole("dialog").getByRole("button", { name: "Remove the passkey My phone" }).click();
+  const proof = page.getByRole("dialog", { name: "Is it you?" });
+  await proof.getByRole("button", { name: "Use a passkey" }).click();
   await expect(page.getByText("The passkey is removed.")).toBeVisible();
+  const after = (await page.context().cookies()).find(({ name }) => name === "stead_session")?.value;
+  expect(after).not.toBe(before);
 });
 
 test("a device that nobody knows is signed out, and the log tells of it", async ({

@@ -1,14 +1,16 @@
 import { Button, Group, Modal, PasswordInput, Stack, Text, TextInput } from "@mantine/core";
 import { useForm } from "@mantine/form";
+import { IconFingerprint } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
 
-import { ApiFailure } from "~/api/failure";
 import { me } from "~/api/me";
 import { identity } from "~/api/session";
+import { useAction } from "~/ui/action";
 import { ErrorNote } from "~/ui/ErrorNote";
 import { useSubmit } from "~/ui/form";
 import { Username } from "~/ui/Username";
 
+import { confirm, hasPasskey, proveByPasskey } from "./passkey";
 import { t } from "./texts";
 
 /** Proves that the owner sits in front of the browser. The calls that wait are repeated afterwards, or refused when it is closed. */
@@ -16,8 +18,12 @@ export function IdentityDialog() {
   const { data } = useQuery(me);
   const form = useForm({ mode: "uncontrolled", initialValues: { password: "", code: "" } });
   const { submit, error } = useSubmit(form, async (values) => {
-    await confirm(values);
+    await confirm("", values);
     identity.resume();
+  });
+  const passkey = useQuery({ queryKey: ["identity", "passkey"], queryFn: ({ signal }) => hasPasskey(signal) });
+  const [prove, proving] = useAction(async () => {
+    if (await proveByPasskey()) identity.resume();
   });
   return (
     <Modal opened onClose={() => identity.resume(false)} title={t("identity.title")} centered zIndex={300}>
@@ -40,8 +46,18 @@ export function IdentityDialog() {
               {...form.getInputProps("code")}
             />
           )}
-          <ErrorNote error={error} />
-          <Group justify="flex-end">
+          <ErrorNote error={error ?? proving.error} />
+          <Group justify={passkey.data ? "space-between" : "flex-end"}>
+            {passkey.data && (
+              <Button
+                variant="default"
+                leftSection={<IconFingerprint size={18} aria-hidden />}
+                loading={proving.busy}
+                onClick={() => void prove()}
+              >
+                {t("identity.passkey")}
+              </Button>
+            )}
             <Button type="submit" loading={form.submitting}>
               {t("identity.confirm")}
             </Button>
@@ -49,20 +65,5 @@ export function IdentityDialog() {
         </Stack>
       </form>
     </Modal>
-  );
-}
-
-/** The answer gives the browser another cookie, so it is no operation of the interface. */
-async function confirm(values: { password: string; code: string }) {
-  const response = await fetch("/panel/confirm", {
-    method: "POST",
-    headers: { "Content-Type": "application/json" },
-    body: JSON.stringify(values),
-  });
-  if (response.ok) return;
-  throw new ApiFailure(
-    response.status,
-    (await response.json().catch(() => ({}))) as Record<string, unknown>,
-    response.headers,
   );
 }
