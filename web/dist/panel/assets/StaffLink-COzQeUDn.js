@@ -1,1 +1,0 @@
-import{t as e}from"./AnchorLink-R0z3WHat.js";import{Zi as t}from"./routes-Cvn071_J.js";var n=t();function r({to:t,search:r,children:i}){return(0,n.jsx)(e,{to:`/staff/$`,params:{_splat:t},search:r??{},inherit:!0,children:i})}export{r as t};

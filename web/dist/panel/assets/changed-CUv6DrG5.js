@@ -1,1 +1,0 @@
-import{Xi as e}from"./routes-Cvn071_J.js";import{t}from"./notice-TZr90BIf.js";function n(){let n=e();return async e=>{await n.invalidateQueries({queryKey:[`staff`]}),t(e)}}export{n as t};

@@ -1,1 +1,0 @@
-import{t as e}from"./Status-DsmrJG8Z.js";import{t}from"./texts-Dh9x9cuL.js";import{Zi as n}from"./routes-Cvn071_J.js";var r=n(),i={open:`busy`,waiting:`warn`,answered:`good`,closed:`neutral`};function a({status:n}){return(0,r.jsx)(e,{tone:i[n],label:t(`status.${n}`)})}export{a as t};

@@ -1,0 +1,1 @@
+import{Di as e}from"./routes-CE36RTIk.js";var t=e(`stafftickets`);export{t};

@@ -1,1 +1,0 @@
-import{Di as e}from"./routes-Cvn071_J.js";var t=e(`staffmenu`);export{t};
