@@ -5,19 +5,19 @@ import { routes, staffRoutes } from "./routes";
 
 const languages = ["en", "ru", "uz"] as const;
 
-// Each page in turn in one language, scheme and width; together the combinations cover all of each.
+// Each page is read in two looks, of which the second differs in all: scheme, language and width. Together the pages
+// cover all of each.
 function accessible(pages: string[]) {
   for (const [at, route] of pages.entries()) {
-    for (const scheme of ["light", "dark"] as const) {
-      const lang = languages[(at + (scheme === "dark" ? 1 : 0)) % 3] ?? "en";
-      const width = (at + (scheme === "dark" ? 1 : 0)) % 2 ? 320 : 1280;
-      test(`${route} is accessible: ${scheme}, ${lang}, ${width} px`, async ({ page, resident, expected }) => {
-        expected.push("422", "404"); // what a server of the kind "directories" does not have
+    test(`${route} is accessible`, async ({ page, resident, expected }) => {
+      expected.push("422", "404"); // what a server of the kind "directories" does not have
+      const address = route.replace(/\$(service|account|order|ticket)/, (_, name: string) =>
+        String(resident[name as "service" | "account" | "order" | "ticket"]),
+      );
+      for (const [look, scheme] of (["light", "dark"] as const).entries()) {
         await page.emulateMedia({ colorScheme: scheme });
-        await page.setViewportSize({ width, height: 800 });
-        const address = route.replace(/\$(service|account|order|ticket)/, (_, name: string) =>
-          String(resident[name as "service" | "account" | "order" | "ticket"]),
-        );
+        await page.setViewportSize({ width: (at + look) % 2 ? 320 : 1280, height: 800 });
+        const lang = languages[(at + look) % 3] ?? "en";
         await page.goto(`/panel${address}${address.includes("?") ? "&" : "?"}lang=${lang}`);
         await expect(page.getByRole("heading", { level: 1 })).toBeVisible();
         await page.waitForLoadState("networkidle");
@@ -29,8 +29,8 @@ function accessible(pages: string[]) {
           () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
         );
         expect(overflow, "the page is wider than the screen").toBeLessThanOrEqual(0);
-      });
-    }
+      }
+    });
   }
 }
 
