@@ -1,0 +1,118 @@
+package provider
+
+import (
+	"context"
+	"errors"
+
+	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	stead "stead.dev/stead/sdk/go"
+)
+
+type dnsRecordModel struct {
+	ID        types.Int64  `tfsdk:"id"`
+	ServiceID types.Int64  `tfsdk:"service_id"`
+	Type      types.String `tfsdk:"type"`
+	Name      types.String `tfsdk:"name"`
+	Value     types.String `tfsdk:"value"`
+	TTL       types.Int64  `tfsdk:"ttl"`
+	Priority  types.Int64  `tfsdk:"priority"`
+	Weight    types.Int64  `tfsdk:"weight"`
+	Port      types.Int64  `tfsdk:"port"`
+	Flags     types.Int64  `tfsdk:"flags"`
+	Tag       types.String `tfsdk:"tag"`
+	Disabled  types.Bool   `tfsdk:"disabled"`
+}
+
+func (m *dnsRecordModel) ident() types.Int64 { return m.ID }
+
+func (m *dnsRecordModel) set(r stead.DNSRecord) {
+	m.ID, m.Type, m.TTL, m.Disabled = types.Int64Value(r.ID), types.StringValue(r.Type), types.Int64Value(r.TTL), types.BoolValue(r.Disabled)
+	m.Name = spelled(m.Name, &r.Name)
+	if r.Type == "TXT" { // a text has no other spelling
+		m.Value = types.StringValue(r.Value)
+	} else {
+		m.Value = spelled(m.Value, &r.Value)
+	}
+	m.Priority, m.Weight, m.Port = types.Int64PointerValue(r.Priority), types.Int64PointerValue(r.Weight), types.Int64PointerValue(r.Port)
+	m.Flags, m.Tag = types.Int64PointerValue(r.Flags), types.StringPointerValue(r.Tag)
+}
+
+var dnsRecord = kind[dnsRecordModel, *dnsRecordModel]{
+	name: "dns_record", imported: []string{"service_id", "id"},
+	schema: schema.Schema{
+		Description: "A record of a zone that Stead serves for a domain of a hosting service.",
+		Attributes: map[string]schema.Attribute{
+			"id":         number(computed, ""),
+			"service_id": number(fixed, ""),
+			"type":       text(fixed, "Such as A, AAAA, ALIAS, CAA, CNAME, MX, SRV or TXT."),
+			"name":       text(required, "Relative to the zone; @ is the zone itself."),
+			"value":      text(required, "An address, a name, a text, or data."),
+			"ttl":        number(optional, "Seconds; 3600 by default."),
+			"priority":   number(optional, "Of MX and SRV."),
+			"weight":     number(optional, "Of SRV."),
+			"port":       number(optional, "Of SRV."),
+			"flags":      number(optional, "Of CAA."),
+			"tag":        text(optional, "Of CAA."),
+			"disabled":   flag("Kept but not served."),
+		},
+	},
+
+	create: func(ctx context.Context, c *clients, plan, _ *dnsRecordModel) (string, error) {
+		api, err := c.customer()
+		if err != nil {
+			return "", err
+		}
+		made, err := api.DNS.Create(ctx, plan.ServiceID.ValueInt64(), stead.DNSCreateBody{
+			Type: stringOf(plan.Type), Name: stringOf(plan.Name), Value: stringOf(plan.Value), TTL: int64Of(plan.TTL),
+			Priority: int64Of(plan.Priority), Weight: int64Of(plan.Weight), Port: int64Of(plan.Port), Flags: int64Of(plan.Flags),
+			Tag: stringOf(plan.Tag), Disabled: boolOf(plan.Disabled),
+		}, stead.DNSCreateQuery{})
+		if err != nil {
+			return "", err
+		}
+		if made.DNSRecord == nil {
+			return "", errors.New("the server answered no record")
+		}
+		plan.set(*made.DNSRecord)
+		return "", nil
+	},
+
+	read: func(ctx context.Context, c *clients, state *dnsRecordModel) error {
+		api, err := c.customer()
+		if err != nil {
+			return err
+		}
+		r, err := find(api.DNS.All(ctx, state.ServiceID.ValueInt64(), stead.DNSQuery{Type: state.Type.ValueString()}),
+			func(r stead.DNSRecord) bool { return r.ID == state.ID.ValueInt64() })
+		if err == nil {
+			state.set(r)
+		}
+		return err
+	},
+
+	update: func(ctx context.Context, c *clients, state, plan, _ *dnsRecordModel) error {
+		api, err := c.customer()
+		if err != nil {
+			return err
+		}
+		r, err := api.DNS.Update(ctx, state.ServiceID.ValueInt64(), state.ID.ValueInt64(), stead.DNSUpdateBody{
+			Name: stringOf(plan.Name), Value: stringOf(plan.Value), TTL: int64Of(plan.TTL), Priority: int64Of(plan.Priority),
+			Weight: int64Of(plan.Weight), Port: int64Of(plan.Port), Flags: int64Of(plan.Flags), Tag: stringOf(plan.Tag), Disabled: boolOf(plan.Disabled),
+		})
+		if err != nil {
+			return err
+		}
+		plan.set(*r)
+		return nil
+	},
+
+	remove: func(ctx context.Context, c *clients, state *dnsRecordModel) (string, error) {
+		api, err := c.customer()
+		if err != nil {
+			return "", err
+		}
+		return "", api.DNS.Delete(ctx, state.ServiceID.ValueInt64(), state.ID.ValueInt64())
+	},
+}

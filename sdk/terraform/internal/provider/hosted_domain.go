@@ -1,0 +1,134 @@
+package provider
+
+import (
+	"context"
+
+	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	stead "stead.dev/stead/sdk/go"
+)
+
+type hostedDomainModel struct {
+	ID           types.Int64  `tfsdk:"id"`
+	ServiceID    types.Int64  `tfsdk:"service_id"`
+	Name         types.String `tfsdk:"name"`
+	Kind         types.String `tfsdk:"kind"`
+	DocumentRoot types.String `tfsdk:"document_root"`
+	RedirectTo   types.String `tfsdk:"redirect_to"`
+	ForceHTTPS   types.Bool   `tfsdk:"force_https"`
+	Status       types.String `tfsdk:"status"`
+	Verification types.String `tfsdk:"verification"`
+}
+
+func (m *hostedDomainModel) ident() types.Int64 { return m.ID }
+
+func (m *hostedDomainModel) set(d stead.HostingDomain) {
+	m.ID, m.Name, m.Kind = types.Int64Value(d.ID), spelled(m.Name, &d.Name, &d.UnicodeName), types.StringValue(d.Kind)
+	m.DocumentRoot, m.ForceHTTPS = types.StringPointerValue(d.DocumentRoot), types.BoolValue(d.ForceHTTPS)
+	m.RedirectTo = slashed(m.RedirectTo, d.RedirectTo)
+	m.Status, m.Verification = types.StringValue(d.Status), types.StringValue(d.Verification.State)
+}
+
+// ready waits until the hosting server has followed.
+func (m *hostedDomainModel) ready(ctx context.Context, api *stead.Client) error {
+	return until(ctx, func() (bool, error) {
+		d, err := find(api.Hosting.Domains.All(ctx, m.ServiceID.ValueInt64(), stead.HostingDomainsQuery{}),
+			func(d stead.HostingDomain) bool { return d.ID == m.ID.ValueInt64() })
+		if err != nil {
+			return false, err
+		}
+		m.set(d)
+		if d.Status == stead.HostingDomainStatusFailed {
+			return false, failure(d.FailureKey)
+		}
+		return d.Status == stead.HostingDomainStatusActive, nil
+	})
+}
+
+var hostedDomain = kind[hostedDomainModel, *hostedDomainModel]{
+	name: "hosted_domain", imported: []string{"service_id", "id"},
+	schema: schema.Schema{
+		Description: "A further domain of a hosting service: with a site of its own, or as another name of the primary domain's.",
+		Attributes: map[string]schema.Attribute{
+			"id":            number(computed, ""),
+			"service_id":    number(fixed, ""),
+			"name":          text(fixed, "In Unicode or ASCII."),
+			"kind":          text(fixed, "addon, alias or subdomain. An alias shows the primary domain's site."),
+			"document_root": text(optional, "Path in the service's home; below /sites by default."),
+			"redirect_to":   schema.StringAttribute{Optional: true, Description: "An http or https URL that visitors are sent to."},
+			"force_https":   flag("Only where the domain has a valid certificate."),
+			"status":        text(moving, "How far the hosting server has followed."),
+			"verification":  text(moving, "Whether the domain is known to be yours, such as verified or unverified."),
+		},
+	},
+
+	create: func(ctx context.Context, c *clients, plan, _ *hostedDomainModel) (string, error) {
+		api, err := c.customer()
+		if err != nil {
+			return "", err
+		}
+		d, err := api.Hosting.Domains.Create(ctx, plan.ServiceID.ValueInt64(), stead.HostingCreateBody{
+			Name: plan.Name.ValueString(), Kind: plan.Kind.ValueString(), DocumentRoot: stringOf(plan.DocumentRoot), RedirectTo: stringOf(plan.RedirectTo),
+		})
+		if err != nil {
+			return "", err
+		}
+		force := boolOf(plan.ForceHTTPS)
+		plan.set(*d)
+		if err := plan.ready(ctx, api); err != nil || force == nil || !*force {
+			return "", err
+		}
+		if d, err = api.Hosting.Domains.Update(ctx, plan.ServiceID.ValueInt64(), d.ID, stead.HostingUpdateBody{ForceHTTPS: force}); err != nil {
+			return "", err
+		}
+		plan.set(*d)
+		return "", nil
+	},
+
+	read: func(ctx context.Context, c *clients, state *hostedDomainModel) error {
+		api, err := c.customer()
+		if err != nil {
+			return err
+		}
+		d, err := find(api.Hosting.Domains.All(ctx, state.ServiceID.ValueInt64(), stead.HostingDomainsQuery{}),
+			func(d stead.HostingDomain) bool { return d.ID == state.ID.ValueInt64() })
+		if err != nil || d.Status == stead.HostingDomainStatusRemoving {
+			return errGoneOr(err)
+		}
+		state.set(d)
+		return nil
+	},
+
+	update: func(ctx context.Context, c *clients, state, plan, _ *hostedDomainModel) error {
+		api, err := c.customer()
+		if err != nil {
+			return err
+		}
+		change := stead.HostingUpdateBody{DocumentRoot: changed(state.DocumentRoot, plan.DocumentRoot), ForceHTTPS: boolOf(plan.ForceHTTPS)}
+		if !plan.RedirectTo.Equal(state.RedirectTo) {
+			change.RedirectTo = stead.Ptr(plan.RedirectTo.ValueString()) // empty ends it
+		}
+		d, err := api.Hosting.Domains.Update(ctx, state.ServiceID.ValueInt64(), state.ID.ValueInt64(), change)
+		if err != nil {
+			return err
+		}
+		plan.set(*d)
+		return plan.ready(ctx, api)
+	},
+
+	remove: func(ctx context.Context, c *clients, state *hostedDomainModel) (string, error) {
+		api, err := c.customer()
+		if err != nil {
+			return "", err
+		}
+		if err := api.Hosting.Domains.Delete(ctx, state.ServiceID.ValueInt64(), state.ID.ValueInt64()); err != nil {
+			return "", err
+		}
+		return "", untilGone(ctx, func() error {
+			_, err := find(api.Hosting.Domains.All(ctx, state.ServiceID.ValueInt64(), stead.HostingDomainsQuery{}),
+				func(d stead.HostingDomain) bool { return d.ID == state.ID.ValueInt64() })
+			return err
+		})
+	},
+}

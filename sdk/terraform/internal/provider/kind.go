@@ -1,0 +1,240 @@
+package provider
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/resource"
+	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	stead "stead.dev/stead/sdk/go"
+)
+
+// model is a resource's values, with a field for each attribute of the schema.
+type model interface {
+	// ident is the resource's own id, null before it is made.
+	ident() types.Int64
+}
+
+// kind is a kind of resource: its schema, and what it does with the API. M is a pointer to its values.
+type kind[T any, M interface {
+	*T
+	model
+}] struct {
+	name   string
+	schema schema.Schema
+	// imported are the attributes, all numbers, that the id of an import consists of, with slashes between.
+	imported []string
+
+	// create makes the resource from the plan and completes it. Config is what was written, with the write-only values that
+	// a plan does not have. After an error, a plan with an id is kept, as what has to be made anew.
+	create func(ctx context.Context, c *clients, plan M, config M) (warning string, err error)
+	// read completes a state that has its ids. The error is errGone when the resource is not there any more.
+	read func(ctx context.Context, c *clients, state M) error
+	// update brings the resource from the state to the plan and completes it. It is nil where every attribute is replaced.
+	update func(ctx context.Context, c *clients, state M, plan M, config M) error
+	// remove deletes it. The warning says what remains.
+	remove func(ctx context.Context, c *clients, state M) (warning string, err error)
+}
+
+func (k kind[T, M]) resource() resource.Resource { return &adapter[T, M]{kind: k} }
+
+// adapter makes a kind a resource of the plugin framework.
+type adapter[T any, M interface {
+	*T
+	model
+}] struct {
+	kind    kind[T, M]
+	clients *clients
+}
+
+func (a *adapter[T, M]) Metadata(_ context.Context, _ resource.MetadataRequest, answer *resource.MetadataResponse) {
+	answer.TypeName = "stead_" + a.kind.name
+}
+
+func (a *adapter[T, M]) Schema(_ context.Context, _ resource.SchemaRequest, answer *resource.SchemaResponse) {
+	answer.Schema = a.kind.schema
+}
+
+func (a *adapter[T, M]) Configure(_ context.Context, request resource.ConfigureRequest, _ *resource.ConfigureResponse) {
+	if request.ProviderData != nil { // it is nil before the provider is configured
+		a.clients = request.ProviderData.(*clients)
+	}
+}
+
+func (a *adapter[T, M]) Create(ctx context.Context, request resource.CreateRequest, answer *resource.CreateResponse) {
+	plan, config := M(new(T)), M(new(T))
+	answer.Diagnostics.Append(request.Plan.Get(ctx, plan)...)
+	answer.Diagnostics.Append(request.Config.Get(ctx, config)...)
+	if answer.Diagnostics.HasError() {
+		return
+	}
+	warning, err := a.kind.create(ctx, a.clients, plan, config)
+	tell(&answer.Diagnostics, "create", warning, err)
+	if err == nil || !plan.ident().IsNull() && !plan.ident().IsUnknown() {
+		answer.Diagnostics.Append(answer.State.Set(ctx, plan)...)
+	}
+}
+
+func (a *adapter[T, M]) Read(ctx context.Context, request resource.ReadRequest, answer *resource.ReadResponse) {
+	state := M(new(T))
+	answer.Diagnostics.Append(request.State.Get(ctx, state)...)
+	if answer.Diagnostics.HasError() {
+		return
+	}
+	err := a.kind.read(ctx, a.clients, state)
+	if gone(err) {
+		answer.State.RemoveResource(ctx)
+		return
+	}
+	tell(&answer.Diagnostics, "read", "", err)
+	if err == nil {
+		answer.Diagnostics.Append(answer.State.Set(ctx, state)...)
+	}
+}
+
+func (a *adapter[T, M]) Update(ctx context.Context, request resource.UpdateRequest, answer *resource.UpdateResponse) {
+	state, plan, config := M(new(T)), M(new(T)), M(new(T))
+	answer.Diagnostics.Append(request.State.Get(ctx, state)...)
+	answer.Diagnostics.Append(request.Plan.Get(ctx, plan)...)
+	answer.Diagnostics.Append(request.Config.Get(ctx, config)...)
+	if answer.Diagnostics.HasError() {
+		return
+	}
+	err := a.kind.update(ctx, a.clients, state, plan, config)
+	tell(&answer.Diagnostics, "change", "", err)
+	if err == nil {
+		answer.Diagnostics.Append(answer.State.Set(ctx, plan)...)
+	}
+}
+
+func (a *adapter[T, M]) Delete(ctx context.Context, request resource.DeleteRequest, answer *resource.DeleteResponse) {
+	state := M(new(T))
+	answer.Diagnostics.Append(request.State.Get(ctx, state)...)
+	if answer.Diagnostics.HasError() {
+		return
+	}
+	warning, err := a.kind.remove(ctx, a.clients, state)
+	if gone(err) {
+		return
+	}
+	tell(&answer.Diagnostics, "delete", warning, err)
+}
+
+func (a *adapter[T, M]) ImportState(ctx context.Context, request resource.ImportStateRequest, answer *resource.ImportStateResponse) {
+	parts := strings.Split(request.ID, "/")
+	for i, name := range a.kind.imported {
+		n, err := strconv.ParseInt(parts[min(i, len(parts)-1)], 10, 64)
+		if err != nil || len(parts) != len(a.kind.imported) {
+			answer.Diagnostics.AddError("The id cannot be imported",
+				fmt.Sprintf("The id of a stead_%s is %s, each a number; %q is none.", a.kind.name, strings.Join(a.kind.imported, "/"), request.ID))
+			return
+		}
+		answer.Diagnostics.Append(answer.State.SetAttribute(ctx, path.Root(name), n)...)
+	}
+}
+
+// errGone is the error of reading what is not there any more.
+var errGone = errors.New("it is not there any more")
+
+func gone(err error) bool {
+	var refused *stead.Error
+	return errors.Is(err, errGone) || errors.As(err, &refused) && refused.Status == http.StatusNotFound
+}
+
+// tell adds what went wrong to the diagnostics, at the attributes where the server names them.
+func tell(diagnostics *diag.Diagnostics, what, warning string, err error) {
+	if warning != "" {
+		diagnostics.AddWarning("Not everything was done", warning)
+	}
+	if err == nil {
+		return
+	}
+	summary, detail := "Stead could not "+what+" it", err.Error()
+	var refused *stead.Error
+	if !errors.As(err, &refused) {
+		diagnostics.AddError(summary, detail)
+		return
+	}
+	request := ""
+	if refused.RequestID != "" {
+		request = " (request " + refused.RequestID + ")"
+	}
+	for field, wrong := range refused.Fields {
+		diagnostics.AddAttributeError(path.Root(field), summary, strings.Join(wrong, "; ")+request)
+	}
+	if len(refused.Fields) == 0 {
+		diagnostics.AddError(summary, detail+request)
+	}
+}
+
+// find returns the first item of a list that is the one.
+func find[T any](items iter.Seq2[T, error], is func(T) bool) (T, error) {
+	for item, err := range items {
+		if err != nil || is(item) {
+			return item, err
+		}
+	}
+	var none T
+	return none, errGone
+}
+
+// patience is how long a resource waits until the server's machines have followed.
+const patience = 10 * time.Minute
+
+// errLate is the error of waiting too long.
+var errLate = fmt.Errorf("it is still on its way after %s", patience)
+
+// until asks each second, until the answer is that it is done.
+func until(ctx context.Context, done func() (bool, error)) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, patience, errLate)
+	defer cancel()
+	second := time.NewTicker(time.Second)
+	defer second.Stop()
+	for {
+		if ok, err := done(); ok || err != nil {
+			return err
+		}
+		select {
+		case <-second.C:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// failure is the error of something that the server could not make.
+func failure(key *string) error {
+	if key == nil {
+		return errors.New("it failed")
+	}
+	return fmt.Errorf("it failed: %s", *key)
+}
+
+// errGoneOr is err, or errGone when there is none.
+func errGoneOr(err error) error {
+	if err != nil {
+		return err
+	}
+	return errGone
+}
+
+// untilGone asks each second, until get says that it is not there any more.
+func untilGone(ctx context.Context, get func() error) error {
+	return until(ctx, func() (bool, error) {
+		err := get()
+		if gone(err) {
+			return true, nil
+		}
+		return false, err
+	})
+}
