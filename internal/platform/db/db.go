@@ -234,7 +234,7 @@ func (d *DB) once(ctx context.Context, lock string, f func(ctx context.Context, 
 			_ = t.rollback(ctx)
 		}
 	}()
-	now := d.clock.Now().UTC().Truncate(time.Microsecond)
+	now := d.Now()
 	tx := &Tx{t: t, engine: d.engine, left: &left{}, Now: now, machine: now}
 	if lock != "" {
 		if err := t.tryLock(ctx, lock); err != nil {
@@ -344,6 +344,9 @@ func (tx *Tx) SkipLocked() string { return tx.engine.skipLocked() }
 
 // ServerTime is the expression for the present time by the clock of the database's server, which is one for all replicas.
 func (tx *Tx) ServerTime() string { return tx.engine.serverTime() }
+
+// Now is the time of a transaction that began now.
+func (d *DB) Now() time.Time { return d.clock.Now().UTC().Truncate(time.Microsecond) }
 
 // ServerTime reads the clock of the database's server.
 func (d *DB) ServerTime(ctx context.Context) (now time.Time, err error) {

@@ -226,3 +226,44 @@ func TestAnEventThatNobodyTakesDoesNotHoldUpOthers(t *testing.T) {
 		}
 	})
 }
+
+// An event that is put off is no reason to open a transaction twice a second until it is due.
+func TestWhatIsPutOffIsNotLookedForByWriting(t *testing.T) {
+	t.Parallel()
+	testkit.Engines(t, func(t *testing.T, d *db.DB, clk *clock.Fake) {
+		o := outbox.New(d)
+		refuses := true
+		told := 0
+		o.Subscribe("*", func(context.Context, *db.Tx, outbox.Stored) error {
+			if refuses {
+				return errors.New("not now")
+			}
+			told++
+			return nil
+		})
+		emit(t, d, o, outbox.Event{Type: "order.paid", Subject: "order", SubjectID: 1})
+		if n, err := o.Deliver(t.Context()); n != 1 || err == nil {
+			t.Fatalf("%d events, %v", n, err)
+		}
+		refuses = false
+		// Meanwhile another transaction writes. SQLite has one that does at a time, so whoever begins one waits.
+		err := d.InTx(t.Context(), func(ctx context.Context, tx *db.Tx) error {
+			if _, err := tx.Exec(ctx, `UPDATE outbox_sequences SET last = last`); err != nil {
+				return err
+			}
+			brief, cancel := context.WithTimeout(t.Context(), time.Second)
+			defer cancel()
+			if n, err := o.Deliver(brief); n != 0 || err != nil {
+				t.Errorf("while it is put off: %d events, %v", n, err)
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		clk.Advance(2 * time.Second)
+		if n, err := o.Deliver(t.Context()); n != 1 || err != nil || told != 1 {
+			t.Errorf("once it is due: %d events, told %d, %v", n, told, err)
+		}
+	})
+}

@@ -73,7 +73,7 @@ func (o *Outbox) wakeRelay() {
 // Deliver delivers events that are due, up to a batch, and returns how many it found. It may run on several lanes and
 // replicas: each event is taken by one. When a subscriber fails, the others' events are delivered all the same.
 func (o *Outbox) Deliver(ctx context.Context) (n int, err error) {
-	some, err := o.anyWaiting(ctx)
+	some, err := o.anyDue(ctx)
 	if err != nil || !some {
 		return 0, err
 	}
@@ -138,16 +138,19 @@ func (o *Outbox) deliver(ctx context.Context, tx *db.Tx, events []Stored) error 
 // isWaiting is the condition of events that are still to be delivered.
 const isWaiting = `fan_out AND fanned_at IS NULL`
 
-// anyWaiting spares idle processes a transaction that writes.
-func (o *Outbox) anyWaiting(ctx context.Context) (some bool, err error) {
-	err = o.db.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM outbox_events WHERE `+isWaiting+`)`).Scan(&some)
+// isDue is the condition of those that are not put off beyond the time of the first argument.
+const isDue = isWaiting + ` AND (retry_at IS NULL OR retry_at <= $1)`
+
+// anyDue spares idle processes a transaction that writes, also while events are put off that a subscriber does not take.
+func (o *Outbox) anyDue(ctx context.Context) (some bool, err error) {
+	err = o.db.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM outbox_events WHERE `+isDue+`)`, o.db.Now()).Scan(&some)
 	return some, err
 }
 
 // due locks the oldest events that are due and that no other lane has locked.
 func due(ctx context.Context, tx *db.Tx, limit int) ([]Stored, error) {
 	return db.Collect(ctx, tx, storedRows.Scan, `SELECT `+storedRows.Columns()+` FROM outbox_events
-		WHERE `+isWaiting+` AND (retry_at IS NULL OR retry_at <= $1) ORDER BY id LIMIT $2`+tx.SkipLocked(), tx.Now, limit)
+		WHERE `+isDue+` ORDER BY id LIMIT $2`+tx.SkipLocked(), tx.Now, limit)
 }
 
 // waiting locks an event that is still to be delivered.
