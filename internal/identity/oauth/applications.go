@@ -120,7 +120,10 @@ func (s *Service) RotateSecret(ctx context.Context, owner, id int64) (a Applicat
 			return fault.UnsupportedOperation.New()
 		}
 		a.UpdatedAt = tx.Now
-		return setSecret(ctx, tx, owner, id, secret.Hash(clientSecret))
+		if err := setSecret(ctx, tx, owner, id, secret.Hash(clientSecret)); err != nil {
+			return err
+		}
+		return s.tell(ctx, tx, ref{refApplication, id})
 	})
 	if err != nil {
 		return a, "", err

@@ -253,6 +253,37 @@ func TestRevocationAndIntrospectionAreForOnesOwnTokens(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		// Nor is it asked about the application, until a change of it is told.
+		err = d.InTx(t.Context(), func(ctx context.Context, tx *db.Tx) error {
+			_, err := tx.Exec(ctx, `UPDATE oauth_applications SET secret_hash = $1 WHERE id = $2`, []byte("x"), app.ID)
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if info := ask(app, sec, access); info.body["active"] != true {
+			t.Errorf("introspected by an application in memory: %v", info.body)
+		}
+		former := sec
+		if _, sec, err = w.s.RotateSecret(t.Context(), app.OwnerID, app.ID); err != nil {
+			t.Fatal(err)
+		}
+		wantRefused(t, ask(app, former, access), "invalid_client")
+		if info := ask(app, sec, access); info.body["active"] != true {
+			t.Errorf("introspected with a new secret: %v", info.body)
+		}
+		for _, disabled := range []bool{true, false} {
+			err = d.InTx(t.Context(), func(ctx context.Context, tx *db.Tx) error {
+				_, err := w.s.SetDisabled(ctx, tx, app.ClientID, disabled)
+				return err
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := ask(app, sec, access); disabled != (got.body["active"] == nil) {
+				t.Errorf("disabled %v: %v", disabled, got.body)
+			}
+		}
 		wantRefused(t, ask(public, "", access), "unauthorized_client")
 		wantRefused(t, w.form("/oauth/introspect", "token", access), "invalid_request")
 

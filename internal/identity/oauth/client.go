@@ -63,7 +63,7 @@ func (s *Service) authenticate(ctx context.Context, c credentials) (Application,
 	if !validClientID(c.clientID) {
 		return Application{}, refuse(ErrInvalidClient, "client_unknown")
 	}
-	app, err := applicationByClientID(ctx, s.DB, c.clientID)
+	app, err := s.application(ctx, c.clientID)
 	switch {
 	case errors.Is(err, db.ErrNoRows):
 		return app, refuse(ErrInvalidClient, "client_unknown")

@@ -160,7 +160,7 @@ func (s *Service) throttleKey(r *http.Request) string {
 	if !validClientID(clientID) {
 		return ""
 	}
-	if _, err := applicationByClientID(r.Context(), s.DB, clientID); err != nil {
+	if _, err := s.application(r.Context(), clientID); err != nil {
 		return ""
 	}
 	return clientID

@@ -88,6 +88,7 @@ type Service struct {
 	Config
 	Needs
 	cache *cache
+	known callers
 	uses  uses
 }
 
@@ -104,6 +105,9 @@ func New(c Config) *Service {
 		kind, id, _ := strings.Cut(payload, "/")
 		if n, err := strconv.ParseInt(id, 10, 64); err == nil {
 			s.cache.forget(ref{kind, n})
+			if kind == refApplication {
+				s.known.forget(n)
+			}
 		}
 	})
 	c.Hub.Subscribe(AccountTopic, func(payload string) {
