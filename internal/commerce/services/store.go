@@ -139,10 +139,14 @@ func counted(ctx context.Context, q db.Querier, accountID int64, f Filter) (tota
 	return total, err
 }
 
-// paged is list without the count. An index finds the page; only its rows are read.
+// paged is list without the count. An index finds a page that is not the first; only its rows are read.
 func paged(ctx context.Context, q db.Querier, accountID int64, f Filter, p page.Params) ([]record, error) {
 	where, args := f.where(accountID)
 	n := len(args)
+	if p.Offset() == 0 {
+		query := fmt.Sprintf(`SELECT %s FROM services WHERE %s ORDER BY id DESC LIMIT $%d`, columns, where, n+1)
+		return db.Collect(ctx, q, scan, query, append(args, p.Limit())...)
+	}
 	query := fmt.Sprintf(`SELECT %s FROM services WHERE id IN (SELECT id FROM services WHERE %s ORDER BY id DESC LIMIT $%d OFFSET $%d) ORDER BY id DESC`,
 		columns, where, n+1, n+2)
 	return db.Collect(ctx, q, scan, query, append(args, p.Limit(), p.Offset())...)

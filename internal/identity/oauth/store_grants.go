@@ -23,11 +23,14 @@ func insertGrant(ctx context.Context, tx *db.Tx, g grant, expires time.Time) (id
 	return id, err
 }
 
-// extendGrant locks the grant for this transaction and prolongs it; ErrNoRows when it has ended.
+// grantSteps are those in which the end of a grant moves: a rotation that leaves it as it is changes no index of the row.
+const grantSteps = time.Hour
+
+// extendGrant locks the grant for this transaction and prolongs it until the time, or a little later; ErrNoRows when it has ended.
 func extendGrant(ctx context.Context, tx *db.Tx, id int64, expires time.Time) (g grant, err error) {
 	var scopes string
 	err = tx.QueryRow(ctx, `UPDATE oauth_grants SET expires_at = $2, last_used_at = $3 WHERE id = $1 AND ended_at IS NULL
-		RETURNING id, account_id, application_id, scopes`, id, expires, tx.Now).Scan(&g.id, &g.accountID, &g.applicationID, &scopes)
+		RETURNING id, account_id, application_id, scopes`, id, expires.Truncate(grantSteps).Add(grantSteps), tx.Now).Scan(&g.id, &g.accountID, &g.applicationID, &scopes)
 	g.scopes, _ = parseScopes(scopes)
 	return g, err
 }
@@ -104,20 +107,19 @@ func grantOfUsedCode(ctx context.Context, tx *db.Tx, hash []byte, application in
 }
 
 func insertAccess(ctx context.Context, tx *db.Tx, hash []byte, grantID int64, scopes Scopes, expires time.Time) error {
-	_, err := tx.Exec(ctx, `INSERT INTO oauth_access_tokens (hash, grant_id, scopes, created_at, expires_at)
+	return tx.Queue(ctx, nil, `INSERT INTO oauth_access_tokens (hash, grant_id, scopes, created_at, expires_at)
 		VALUES ($1, $2, $3, $4, $5)`, hash, grantID, scopes.String(), tx.Now, expires)
-	return err
 }
 
 func insertRefresh(ctx context.Context, tx *db.Tx, hash []byte, grantID int64, parent *int64, expires time.Time) error {
-	_, err := tx.Exec(ctx, `INSERT INTO oauth_refresh_tokens (hash, grant_id, parent_id, created_at, expires_at)
+	return tx.Queue(ctx, nil, `INSERT INTO oauth_refresh_tokens (hash, grant_id, parent_id, created_at, expires_at)
 		VALUES ($1, $2, $3, $4, $5)`, hash, grantID, parent, tx.Now, expires)
-	return err
 }
 
 // refresh is a refresh token as it was presented.
 type refresh struct {
 	id, grantID int64
+	parent      *int64 // the token that was rotated into it
 	expiresAt   time.Time
 }
 
@@ -125,7 +127,7 @@ type refresh struct {
 func useRefresh(ctx context.Context, tx *db.Tx, hash []byte, application int64) (r refresh, found bool, err error) {
 	err = tx.QueryRow(ctx, `UPDATE oauth_refresh_tokens SET used_at = $3
 		WHERE hash = $1 AND used_at IS NULL AND grant_id IN (SELECT id FROM oauth_grants WHERE application_id = $2)
-		RETURNING id, grant_id, expires_at`, hash, application, tx.Now).Scan(&r.id, &r.grantID, &r.expiresAt)
+		RETURNING id, grant_id, parent_id, expires_at`, hash, application, tx.Now).Scan(&r.id, &r.grantID, &r.parent, &r.expiresAt)
 	return r, err == nil, orNone(err)
 }
 
@@ -136,8 +138,7 @@ func usedRefresh(ctx context.Context, tx *db.Tx, hash []byte, application int64)
 }
 
 func keepAnswer(ctx context.Context, tx *db.Tx, refreshID int64, sealed []byte) error {
-	_, err := tx.Exec(ctx, `UPDATE oauth_refresh_tokens SET answer = $2 WHERE id = $1`, refreshID, sealed)
-	return err
+	return tx.Queue(ctx, nil, `UPDATE oauth_refresh_tokens SET answer = $2 WHERE id = $1`, refreshID, sealed)
 }
 
 // keptAnswer returns the kept answer of a used refresh token, within the grace and while the grant lives. The first use of a
@@ -155,10 +156,14 @@ func hasAnswer(ctx context.Context, q db.Querier, grantID int64, until time.Time
 	return has, err
 }
 
+// forgetAnswer deletes the kept answer of a token: whoever uses what it was rotated into has got it.
+func forgetAnswer(ctx context.Context, tx *db.Tx, refreshID int64) error {
+	return tx.Queue(ctx, nil, `UPDATE oauth_refresh_tokens SET answer = NULL WHERE id = $1 AND answer IS NOT NULL`, refreshID)
+}
+
 // forgetAnswers deletes the kept answers of a grant of until then: once a new token is used, its answer was not lost.
 func forgetAnswers(ctx context.Context, tx *db.Tx, grantID int64, until time.Time) error {
-	_, err := tx.Exec(ctx, `UPDATE oauth_refresh_tokens SET answer = NULL WHERE grant_id = $1 AND answer IS NOT NULL AND used_at <= $2`, grantID, until)
-	return err
+	return tx.Queue(ctx, nil, `UPDATE oauth_refresh_tokens SET answer = NULL WHERE grant_id = $1 AND answer IS NOT NULL AND used_at <= $2`, grantID, until)
 }
 
 // issued is an access or refresh token with the data that decides whether it is valid.

@@ -137,8 +137,10 @@ func (s *Service) refresh(ctx context.Context, app Application, p params) (*toke
 		if !tx.Now.Before(t.expiresAt) {
 			return refuse(ErrInvalidGrant, "refresh_token_expired")
 		}
-		if err := forgetAnswers(ctx, tx, t.grantID, tx.Now); err != nil {
-			return err
+		if t.parent != nil {
+			if err := forgetAnswer(ctx, tx, *t.parent); err != nil {
+				return err
+			}
 		}
 		if answer, err = s.mint(ctx, tx, app, t.grantID, &t.id, p["scope"]); err != nil {
 			return err

@@ -27,7 +27,13 @@ func (d *declared) revalidated() bool {
 	return list || d.Section == Catalog
 }
 
-var compressors = sync.Pool{New: func() any { return gzip.NewWriter(nil) }}
+var compressors = sync.Pool{New: func() any {
+	z, err := gzip.NewWriterLevel(nil, gzip.BestSpeed)
+	if err != nil {
+		panic(err) // the level is one
+	}
+	return z
+}}
 
 // writeRevalidated writes an answer that the client may keep, as long as it asks each time whether it still holds.
 func writeRevalidated(w http.ResponseWriter, r *http.Request, body []byte) {

@@ -97,4 +97,5 @@ CREATE TABLE oauth_refresh_tokens (
 );
 CREATE INDEX oauth_refresh_tokens_grant ON oauth_refresh_tokens (grant_id);
 CREATE INDEX oauth_refresh_tokens_expiry ON oauth_refresh_tokens (expires_at);
+CREATE INDEX oauth_refresh_tokens_kept ON oauth_refresh_tokens (grant_id) WHERE answer IS NOT NULL;
 CREATE INDEX oauth_refresh_tokens_answers ON oauth_refresh_tokens (used_at) WHERE answer IS NOT NULL;
