@@ -101,16 +101,17 @@ func (c *nodeSetup) Run(e *environment) error {
 
 // nodesCmd has the commands for nodes.
 type nodesCmd struct {
-	List     nodesList     `cmd:"" help:"List all nodes."`
-	Add      nodesAdd      `cmd:"" help:"Invite a machine to become a node; prints what to run there."`
-	Set      nodesSet      `cmd:"" help:"Change where a node is and how much is placed on it."`
-	Rejoin   nodesRejoin   `cmd:"" help:"Invite the machine that stands in for a node, or one that lost its key."`
-	Drain    nodesDrain    `cmd:"" help:"Place no more services on a node; it keeps those it has."`
-	Resume   nodesResume   `cmd:"" help:"Place services on a drained node again."`
-	Checks   nodesChecks   `cmd:"" help:"Say whether a node makes checks of monitors, and for which region."`
-	Evacuate nodesEvacuate `cmd:"" help:"Move all services of a living node to others, and place no more on it."`
-	Recover  nodesRecover  `cmd:"" help:"Make the services of a dead node on others, out of their newest backups."`
-	Remove   nodesRemove   `cmd:"" help:"End a node: its certificate is good for nothing from then on."`
+	List        nodesList        `cmd:"" help:"List all nodes."`
+	Add         nodesAdd         `cmd:"" help:"Invite a machine to become a node; prints what to run there."`
+	Set         nodesSet         `cmd:"" help:"Change where a node is and how much is placed on it."`
+	Rejoin      nodesRejoin      `cmd:"" help:"Invite the machine that stands in for a node, or one that lost its key."`
+	Maintenance nodesMaintenance `cmd:"" help:"Say that a node is worked at: nothing new is placed on it, and nobody is alarmed."`
+	Drain       nodesDrain       `cmd:"" help:"Place no more services on a node; it keeps those it has."`
+	Resume      nodesResume      `cmd:"" help:"Place services on a drained node again."`
+	Checks      nodesChecks      `cmd:"" help:"Say whether a node makes checks of monitors, and for which region."`
+	Evacuate    nodesEvacuate    `cmd:"" help:"Move all services of a living node to others, and place no more on it."`
+	Recover     nodesRecover     `cmd:"" help:"Make the services of a dead node on others, out of their newest backups."`
+	Remove      nodesRemove      `cmd:"" help:"End a node: its certificate is good for nothing from then on."`
 }
 
 type nodesList struct{}
@@ -245,6 +246,19 @@ func (c *nodesSet) Run(e *environment) error {
 				row(w, "warning", n.Warning)
 			}
 		})
+	})
+}
+
+type nodesMaintenance struct {
+	nodeName
+	Switch string `arg:"" enum:"on,off" help:"on or off."`
+	Reason string `help:"Why, for the audit log."`
+}
+
+// Run says whether a node is worked at.
+func (c *nodesMaintenance) Run(e *environment) error {
+	return e.administer(func(a *admin.Admin) error {
+		return e.showNode(a.SetNodeMaintenance(admin.Because(e.ctx, c.Reason), c.Name, c.Switch == "on"))
 	})
 }
 

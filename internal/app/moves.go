@@ -55,10 +55,7 @@ func (n movedNodes) Node(ctx context.Context, q db.Querier, name string) (moves.
 }
 
 func (n movedNodes) of(found nodes.Node) moves.Node {
-	shown := found.Shown(n.clock.Now())
-	return moves.Node{
-		Panel: nodes.PanelName(found.ID), Alive: shown == nodes.Active || shown == nodes.Draining, Draining: found.State == nodes.Draining,
-	}
+	return moves.Node{Panel: nodes.PanelName(found.ID), Alive: found.Alive(n.clock.Now()), Draining: found.State == nodes.Draining}
 }
 
 // On implements moves.Nodes.

@@ -21,7 +21,7 @@ func (n shownNodes) Machines(ctx context.Context) ([]status.Machine, error) {
 	var all []status.Machine
 	for _, m := range found {
 		if m.Serves() {
-			all = append(all, status.Machine{Location: m.Location, Up: m.Shown(n.clock.Now()) != nodes.Offline})
+			all = append(all, status.Machine{Location: m.Location, Up: m.Shown(n.clock.Now()) != nodes.Offline, Maintenance: m.Maintenance})
 		}
 	}
 	return all, err

@@ -169,7 +169,7 @@ func callNodes(ctx context.Context, cfg config.Config, s *nodes.Service) ([]doct
 
 func callNode(ctx context.Context, control *nodelink.Identity, n nodes.Node, now time.Time) doctor.Node {
 	found := doctor.Node{
-		Name: n.Name, Address: n.Address, Version: n.Version, Silent: n.Shown(now) == nodes.Offline,
+		Name: n.Name, Address: n.Address, Version: n.Version, Silent: n.Shown(now) == nodes.Offline, Maintenance: n.Maintenance,
 		DiskFreeMB: n.Capacity.DiskFreeMB, DiskLow: n.LastSeenAt != nil && n.DiskLow(), Closed: n.Closed(now),
 	}
 	if n.CertificateEndsAt != nil {

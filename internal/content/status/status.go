@@ -119,19 +119,23 @@ func (c Component) Name() i18n.Text {
 
 // Machine is a hosting machine as this section sees it.
 type Machine struct {
-	Location string
-	Up       bool
+	Location    string
+	Up          bool
+	Maintenance bool // operators work at it, so it may be down
 }
 
 // places makes the components of hosting, in the order of their locations.
 func places(machines []Machine) (all []Component) {
-	count, down := map[string]int{}, map[string]int{}
+	count, down, worked := map[string]int{}, map[string]int{}, map[string]int{}
 	var locations []string
 	for _, m := range machines {
 		if count[m.Location]++; count[m.Location] == 1 {
 			locations = append(locations, m.Location)
 		}
-		if !m.Up {
+		switch {
+		case m.Maintenance:
+			worked[m.Location]++
+		case !m.Up:
 			down[m.Location]++
 		}
 	}
@@ -143,6 +147,9 @@ func places(machines []Machine) (all []Component) {
 		}
 		switch down[l] {
 		case 0:
+			if worked[l] > 0 {
+				c.Level = Maintenance
+			}
 		case count[l]:
 			c.Level = MajorOutage
 		default:

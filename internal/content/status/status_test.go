@@ -38,7 +38,7 @@ func (w *world) Emit(_ context.Context, tx *db.Tx, e outbox.Event) error {
 }
 
 func newWorld(d *db.DB, clk clock.Clock) *world {
-	w := &world{machines: []Machine{{"tashkent", true}, {"tashkent", true}, {"almaty", true}}}
+	w := &world{machines: []Machine{{Location: "tashkent", Up: true}, {Location: "tashkent", Up: true}, {Location: "almaty", Up: true}}}
 	w.Service = New(Config{
 		DB: d, Clock: clk, Events: w, Log: slog.New(slog.DiscardHandler), Machines: w, Audience: w, Parts: []string{API, Panel, DNS}, Queue: jobs.Discard{},
 	})
@@ -168,6 +168,11 @@ func TestMaintenanceExpectsWhatIsObserved(t *testing.T) {
 		}
 		if _, err := w.Cancel(t.Context(), p.ID); !errors.Is(err, fault.NotFound) {
 			t.Error(err)
+		}
+		w.machines[2].Maintenance = true
+		clk.Advance(time.Minute)
+		if got := w.levels(t); got["hosting-almaty"] != "maintenance" || got["hosting-tashkent"] != "partial_outage" {
+			t.Errorf("a machine that is worked at: %v", got)
 		}
 		past := Planned{Title: slow, StartsAt: now.Add(-2 * time.Hour), EndsAt: now.Add(-time.Hour)}
 		if _, err := w.Schedule(t.Context(), past); !errors.Is(err, fault.Validation) {

@@ -19,6 +19,7 @@ type Node struct {
 	Region         string            `json:"region"` // what monitors call its place
 	Checks         bool              `json:"checks"` // whether it makes checks of monitors
 	State          string            `json:"state"`
+	Maintenance    bool              `json:"maintenance"` // whether operators work at it
 	Services       int64             `json:"services"`
 	MaxAccounts    int64             `json:"max_accounts"`
 	SoldDiskMB     int64             `json:"sold_disk_mb"`
@@ -34,7 +35,7 @@ type Node struct {
 
 func (a *Admin) node(n nodes.Node) Node {
 	shown := Node{
-		ID: n.ID, Name: n.Name, Location: n.Location, Region: n.Region(), Checks: n.Checks, State: string(n.Shown(a.Clock.Now())), Services: n.Placed,
+		ID: n.ID, Name: n.Name, Location: n.Location, Region: n.Region(), Checks: n.Checks, State: string(n.Shown(a.Clock.Now())), Maintenance: n.Maintenance, Services: n.Placed,
 		MaxAccounts: n.MaxAccounts, SoldDiskMB: n.PlacedDiskMB, SellableDiskMB: n.Capacity.DiskMB * n.DiskPercent / 100,
 		Address: n.Address, Version: n.Version, Capabilities: []string{}, Capacity: n.Capacity,
 		CertificateEnd: n.CertificateEndsAt, JoinedAt: n.JoinedAt, LastSeenAt: n.LastSeenAt,
@@ -159,6 +160,12 @@ func (a *Admin) ResumeNode(ctx context.Context, name string) (Node, error) {
 	return a.node(n), err
 }
 
+// SetNodeMaintenance says that operators work at a node, or do not any more.
+func (a *Admin) SetNodeMaintenance(ctx context.Context, name string, on bool) (Node, error) {
+	n, err := a.Nodes.SetMaintenance(a.change(ctx, "node.maintenance", "", nodeSubject(name)), name, on)
+	return a.node(n), err
+}
+
 // SetNodeChecks says whether a node makes checks of monitors, and what they call its place; nil leaves that as it is.
 func (a *Admin) SetNodeChecks(ctx context.Context, name string, on *bool, region *string) (Node, error) {
 	n, err := a.Nodes.SetChecks(a.change(ctx, "node.checks", "", nodeSubject(name)), name, on, region)
@@ -171,6 +178,6 @@ func (a *Admin) RemoveNode(ctx context.Context, name string, force bool) (Node, 
 	return a.node(n), err
 }
 
-const nodeColumns = "name, location, region, checks, state, max_accounts, disk_percent"
+const nodeColumns = "name, location, region, checks, state, maintenance, max_accounts, disk_percent"
 
 func nodeSubject(name string) subject { return rowOf("node", "nodes_nodes", nodeColumns, "name", name) }

@@ -257,12 +257,15 @@ func TestNodesAreLookedAt(t *testing.T) {
 		err   error
 		want  []string // how each finding begins
 	}{
-		"none":                 {"node", nil, nil, []string{"skip none has joined"}},
-		"none, and all are":    {"nodes", nil, nil, []string{"fail none has joined"}},
-		"not to be looked at":  {"nodes", nil, errors.New("no such table"), []string{"skip they cannot be looked at: no such table"}},
-		"well":                 {"nodes", []doctor.Node{well, well}, nil, []string{"ok 2 report and answer; 2 of them"}},
-		"one without room":     {"nodes", []doctor.Node{well, with(func(n *doctor.Node) { n.Closed = "is draining" })}, nil, []string{"ok 2 report and answer; 1 of them"}},
-		"a stopped agent":      {"node", []doctor.Node{with(func(n *doctor.Node) { n.Silent, n.Unreachable = true, refused })}, nil, []string{"fail n2 has not reported since 2026-"}},
+		"none":                {"node", nil, nil, []string{"skip none has joined"}},
+		"none, and all are":   {"nodes", nil, nil, []string{"fail none has joined"}},
+		"not to be looked at": {"nodes", nil, errors.New("no such table"), []string{"skip they cannot be looked at: no such table"}},
+		"well":                {"nodes", []doctor.Node{well, well}, nil, []string{"ok 2 report and answer; 2 of them"}},
+		"one without room":    {"nodes", []doctor.Node{well, with(func(n *doctor.Node) { n.Closed = "is draining" })}, nil, []string{"ok 2 report and answer; 1 of them"}},
+		"a stopped agent":     {"node", []doctor.Node{with(func(n *doctor.Node) { n.Silent, n.Unreachable = true, refused })}, nil, []string{"fail n2 has not reported since 2026-"}},
+		"one that is worked at": {"nodes", []doctor.Node{well, with(func(n *doctor.Node) {
+			n.Silent, n.Unreachable, n.Maintenance, n.Closed = true, refused, true, "is under maintenance"
+		})}, nil, []string{"ok 2 report and answer; 1 of them"}},
 		"one that cannot tell": {"node", []doctor.Node{with(func(n *doctor.Node) { n.Silent = true })}, nil, []string{"fail n2 answers, but has not reported since"}},
 		"behind a wall":        {"node", []doctor.Node{well, with(func(n *doctor.Node) { n.Unreachable = refused })}, nil, []string{"fail n2 reports, but n1.test:8443 cannot be called: connection refused"}},
 		"a month without contact": {"node", []doctor.Node{with(func(n *doctor.Node) {

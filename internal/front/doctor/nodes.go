@@ -16,6 +16,8 @@ type Node struct {
 	// LastSeen is when it joined or reported last; Silent says that a report is overdue.
 	LastSeen time.Time
 	Silent   bool
+	// Maintenance says that operators work at it.
+	Maintenance bool
 	// Unreachable is why it could not be called; nil: it answered.
 	Unreachable     error
 	CertificateEnds time.Time
@@ -70,6 +72,7 @@ func (e *examination) nodeProblems(n Node) (findings []Check) {
 	case left <= 0:
 		findings = append(findings, fail("run: stead admin nodes rejoin "+n.Name+", and there what it prints",
 			"the certificate of %s ended on %s", n.Name, n.CertificateEnds.Format(time.DateOnly)))
+	case n.Maintenance: // it may be down
 	case n.Silent && n.Unreachable != nil:
 		findings = append(findings, fail("look at the machine and at its agent there: systemctl status stead-node",
 			"%s has not reported since %s UTC, and %s cannot be called: %v", n.Name, seen, n.Address, n.Unreachable))

@@ -162,9 +162,9 @@ var figures = []figure{
 		},
 	},
 	{
-		name: "stead_node_up", help: "1 while a node reports, 0 when it has been silent for 100 seconds.", label: "node",
+		name: "stead_node_up", help: "1 while a node reports, 0 when it has been silent for 100 seconds; absent while it is under maintenance.", label: "node",
 		read: query(`SELECT name, CAST(CASE WHEN last_seen_at > ` + ago(nodelink.SilentAfter) + ` THEN 1 ELSE 0 END AS DOUBLE PRECISION) FROM nodes_nodes
-			WHERE state IN ('active', 'draining')`),
+			WHERE state IN ('active', 'draining') AND NOT maintenance`),
 	},
 	{
 		name: "stead_node_disk_bytes", help: "Size of a node's disk.", label: "node",

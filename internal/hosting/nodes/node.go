@@ -25,6 +25,8 @@ const (
 	Draining State = "draining" // keeps what it has and gets nothing more
 	Removed  State = "removed"
 	Offline  State = "offline"
+	// Maintenance is computed too.
+	Maintenance State = "maintenance"
 )
 
 // Node is a hosting machine.
@@ -33,6 +35,7 @@ type Node struct {
 	Name         string
 	Location     string // as plans name it; empty suits plans that name none
 	State        State
+	Maintenance  bool  // operators work at it: it gets nothing more, and that it is silent alarms nobody
 	MaxAccounts  int64 // 0: no bound
 	DiskPercent  int64 // how much of the disk may be sold: 150 is half as much again as there is
 	Placed       int64 // services
@@ -52,11 +55,18 @@ type Node struct {
 
 // Shown is the node's state as it is at a time.
 func (n Node) Shown(now time.Time) State {
-	if (n.State == Active || n.State == Draining) && !n.alive(now) {
+	switch {
+	case n.Serves() && n.Maintenance:
+		return Maintenance
+	case n.Serves() && !n.alive(now):
 		return Offline
+	default:
+		return n.State
 	}
-	return n.State
 }
+
+// Alive tells that the node has joined and reports.
+func (n Node) Alive(now time.Time) bool { return n.Serves() && n.alive(now) }
 
 func (n Node) alive(now time.Time) bool {
 	return n.LastSeenAt != nil && now.Sub(*n.LastSeenAt) < nodelink.SilentAfter
@@ -95,6 +105,8 @@ func (n Node) obstacle(need Need, missing []panel.Capability, now time.Time) str
 	switch {
 	case n.State != Active:
 		return "is " + string(n.State)
+	case n.Maintenance:
+		return "is under maintenance"
 	case !n.alive(now):
 		return "does not report"
 	case len(need.Locations) > 0 && !slices.Contains(need.Locations, n.Location):

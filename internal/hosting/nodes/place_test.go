@@ -207,6 +207,15 @@ func TestANodeIsChosenThatFits(t *testing.T) {
 		_, err := w.Resume(t.Context(), "fra")
 		w.must(err)
 		want("it is resumed", nodes.PanelName(fra.ID), nodes.Need{})
+		n, err := w.SetMaintenance(t.Context(), "fra", true)
+		w.must(err)
+		if n.Shown(w.clk.Now()) != nodes.Maintenance || !n.Alive(w.clk.Now()) || n.Shown(w.clk.Now().Add(time.Hour)) != nodes.Maintenance {
+			t.Errorf("under maintenance: %+v", n)
+		}
+		want("it is worked at", nodes.PanelName(tas.ID), nodes.Need{})
+		_, err = w.SetMaintenance(t.Context(), "fra", false)
+		w.must(err)
+		want("it is not any more", nodes.PanelName(fra.ID), nodes.Need{})
 		if _, err := w.Remove(t.Context(), "fra", false); key(err) != "in_use" {
 			t.Errorf("remove a node with services: %v", err)
 		}

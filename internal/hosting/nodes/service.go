@@ -210,6 +210,18 @@ func (s *Service) move(ctx context.Context, name string, from, to State) (n Node
 	return n, err
 }
 
+// SetMaintenance says that operators work at a node, or do not any more.
+func (s *Service) SetMaintenance(ctx context.Context, name string, on bool) (n Node, err error) {
+	err = s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
+		if n, err = lockNamed(ctx, tx, name); err != nil {
+			return err
+		}
+		n.Maintenance = on
+		return setMaintenance(ctx, tx, n.ID, on)
+	})
+	return n, err
+}
+
 // SetChecks says whether a node makes checks of monitors, and what they call its place; nil leaves that as it is.
 func (s *Service) SetChecks(ctx context.Context, name string, on *bool, region *string) (n Node, err error) {
 	if region != nil {

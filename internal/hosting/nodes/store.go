@@ -16,7 +16,7 @@ import (
 // nodeRows reads nodes_nodes.
 var nodeRows = db.Map(func(n *Node) db.Fields {
 	return db.Fields{
-		"id": &n.ID, "name": &n.Name, "location": &n.Location, "region": &n.RegionName, "checks": &n.Checks, "state": &n.State, "address": &n.Address, "version": &n.Version,
+		"id": &n.ID, "name": &n.Name, "location": &n.Location, "region": &n.RegionName, "checks": &n.Checks, "state": &n.State, "maintenance": &n.Maintenance, "address": &n.Address, "version": &n.Version,
 		"max_accounts": &n.MaxAccounts, "disk_percent": &n.DiskPercent,
 		"placed_accounts": &n.Placed, "placed_disk_mb": &n.PlacedDiskMB,
 		"capabilities": db.JSON(&n.Capabilities),
@@ -87,6 +87,11 @@ func setState(ctx context.Context, tx *db.Tx, id int64, state State) error {
 func setShare(ctx context.Context, tx *db.Tx, n Node) error {
 	_, err := tx.Exec(ctx, `UPDATE nodes_nodes SET location = $1, max_accounts = $2, disk_percent = $3 WHERE id = $4`,
 		n.Location, n.MaxAccounts, n.DiskPercent, n.ID)
+	return err
+}
+
+func setMaintenance(ctx context.Context, tx *db.Tx, id int64, on bool) error {
+	_, err := tx.Exec(ctx, `UPDATE nodes_nodes SET maintenance = $1 WHERE id = $2`, on, id)
 	return err
 }
 

@@ -18,6 +18,7 @@ CREATE TABLE nodes_nodes (
     checks              BOOLEAN NOT NULL DEFAULT TRUE, -- whether it makes checks of monitors
     -- joining: its token was not used yet; draining: it gets no new services
     state               TEXT   NOT NULL CHECK (state IN ('joining', 'active', 'draining', 'removed')),
+    maintenance         BOOLEAN NOT NULL DEFAULT FALSE, -- whether operators work at it: it gets no new services and nobody is alarmed
     -- how many accounts the operator allows; 0 for no bound
     max_accounts        BIGINT NOT NULL DEFAULT 0 CHECK (max_accounts >= 0),
     -- how much of its disk may be sold, in percent; 150 is half as much again as there is

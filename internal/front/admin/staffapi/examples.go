@@ -26,6 +26,7 @@ var examples = map[string]string{ //nolint:gosec // no credentials
 	"services.retry":             `{"reason": "The node is back"}`,
 	"nodes.add":                  `{"name": "web2", "location": "tashkent"}`,
 	"nodes.recover":              `{"force": true, "reason": "The disks are gone, ticket 17"}`,
+	"nodes.maintenance":          `{"on": true, "reason": "New disks, 22:00 to 23:00"}`,
 	"nodes.evacuate":             `{"reason": "The machine is returned in March"}`,
 	"services.move":              `{"to": "web2", "reason": "Its disks are slow, ticket 17"}`,
 	"moves.cancel":               `{"reason": "The machine is back"}`,

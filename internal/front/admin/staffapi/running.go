@@ -54,6 +54,14 @@ type recoverNodeIn struct {
 	}
 }
 
+type maintenanceNodeIn struct {
+	nodeIn
+	Body struct {
+		On     bool   `json:"on"`
+		Reason string `json:"reason" minLength:"1" maxLength:"300" doc:"For the audit log."`
+	}
+}
+
 type moveBody struct {
 	To     string `json:"to,omitempty" maxLength:"100" doc:"Name of the node to which it moves; without it, the one that suits best."`
 	Reason string `json:"reason" minLength:"1" maxLength:"300" doc:"For the audit log."`
@@ -225,6 +233,10 @@ func (s *Service) running() []api.Route {
 		}),
 		addNode,
 		node("drain", "drain", "Place no more services on a node", a.DrainNode),
+		change("nodes.maintenance", http.MethodPut, "/nodes/{node}/maintenance", "Say that a node is worked at, or is not any more: nothing new is placed on it, and nobody is alarmed", machines,
+			func(ctx context.Context, in *maintenanceNodeIn) (*admin.Node, error) {
+				return pointer(a.SetNodeMaintenance(admin.Because(ctx, in.Body.Reason), in.Node, in.Body.On))
+			}),
 		node("resume", "resume", "Place services on a node again", a.ResumeNode),
 		change("nodes.rejoin", http.MethodPost, "/nodes/{node}/rejoin", "Invite a machine to replace a node's", machines,
 			func(ctx context.Context, in *nodeIn) (*admin.Invitation, error) {

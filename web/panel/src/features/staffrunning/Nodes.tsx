@@ -16,7 +16,7 @@ import { StaffLink } from "~/ui/staff/StaffLink";
 import { Status, type Tone } from "~/ui/Status";
 import { When } from "~/ui/When";
 
-import { addNode, drain, evacuate, nodes, recover, rejoin, resume, type Node } from "./api";
+import { addNode, drain, evacuate, maintain, nodes, recover, rejoin, resume, type Node } from "./api";
 import { t } from "./texts";
 
 const tones: Record<string, Tone> = {
@@ -24,6 +24,7 @@ const tones: Record<string, Tone> = {
   active: "good",
   draining: "warn",
   offline: "bad",
+  maintenance: "warn",
   retired: "neutral",
 };
 
@@ -148,6 +149,18 @@ function NodeCard({
               await resume(name);
               await refresh();
               done(t("nodes.resumed", { name }));
+            }}
+          />
+        )}
+        {node.joined_at && (
+          <Act
+            operation="staff.nodes.maintenance"
+            label={t(node.maintenance ? "nodes.maintained" : "nodes.maintain")}
+            text={t(node.maintenance ? "nodes.maintained.text" : "nodes.maintain.text", { name })}
+            reason="staff"
+            act={async ({ reason }) => {
+              await maintain(name, !node.maintenance, reason);
+              await refresh();
             }}
           />
         )}

@@ -15,6 +15,8 @@ export const nodes = queryOptions({
 const of = (node: string) => ({ params: { path: { node } } });
 export const addNode = (body: Schemas["StaffNewNodeBody"]) => call(staff.POST("/api/v1/admin/nodes", { body }));
 export const drain = (node: string) => call(staff.POST("/api/v1/admin/nodes/{node}/drain", of(node)));
+export const maintain = (node: string, on: boolean, reason: string) =>
+  call(staff.PUT("/api/v1/admin/nodes/{node}/maintenance", { ...of(node), body: { on, reason } }));
 export const resume = (node: string) => call(staff.POST("/api/v1/admin/nodes/{node}/resume", of(node)));
 export const rejoin = (node: string) => call(staff.POST("/api/v1/admin/nodes/{node}/rejoin", of(node)));
 export const recover = (node: string, reason: string) =>
