@@ -19,6 +19,8 @@ const (
 	atATime = 2
 	// lease is how long a machine keeps an account unchanged without being asked again.
 	lease = 3 * time.Minute
+	// settling is how long an account is held before its last copy begins: mail that was accepted just before is delivered by then.
+	settling = 2 * time.Second
 	// longestHold bounds how long the last copy of a service may take.
 	longestHold = 15 * time.Minute
 	// mostCopies bounds how many copies a move makes.
@@ -134,6 +136,9 @@ func (s *Service) hold(ctx context.Context, m Move) (outcome, error) {
 	}
 	if err := s.holds(ctx, m, lease); err != nil {
 		return s.disturbed(m, err)
+	}
+	if wait := settling - s.Clock.Now().Sub(m.StepAt); wait > 0 {
+		return later(m, wait), nil
 	}
 	done, o, err := s.copy(ctx, m)
 	if err != nil || !done {

@@ -110,6 +110,7 @@ func TestAMovesStepsRunTwice(t *testing.T) {
 			w.must(err)
 			_, err = w.Step(t.Context(), id)
 			w.must(err)
+			w.clock.Advance(100 * time.Millisecond)
 			return false
 		}, "the move comes through")
 		for _, step := range []Step{Save, Adopt, Check, Make, Hold, Ready, Commit, Open} {

@@ -173,6 +173,7 @@ func (w *world) until(id int64, steps ...Step) Move {
 		}
 		_, err = w.Step(w.T.Context(), id)
 		w.must(err)
+		w.clock.Advance(100 * time.Millisecond)
 		return false
 	}, fmt.Sprintf("the move is at %v", steps))
 	return m

@@ -9,7 +9,6 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
-	"slices"
 	"strconv"
 	"syscall"
 	"time"
@@ -56,10 +55,11 @@ func runsAs(status []byte, uid int) bool {
 		if !found {
 			continue
 		}
-		// Real, effective, saved. The fourth is the file system's: threads of this process have it while they work on
-		// the account's files.
+		// Real, effective, saved. The first and the third are those by which the kernel lets the user kill it. A daemon of
+		// root's that works for the account for a moment, as the mail server's do, has the effective one alone, and this
+		// process the fourth, the file system's, while it works on the account's files.
 		all := bytes.Fields(ids)
-		return slices.ContainsFunc(all[:min(3, len(all))], func(id []byte) bool { return bytes.Equal(id, want) })
+		return len(all) > 2 && (bytes.Equal(all[0], want) || bytes.Equal(all[2], want))
 	}
 	return false
 }
