@@ -806,6 +806,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/admin/nodes/{node}/maintenance": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /** Say that a node is worked at, or is not any more: nothing new is placed on it, and nobody is alarmed */
+        put: operations["staff.nodes.maintenance"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/admin/nodes/{node}/recover": {
         parameters: {
             query?: never;
@@ -1738,6 +1755,7 @@ export interface components {
             /** Format: date-time */
             last_seen_at: string | null;
             location: string;
+            maintenance: boolean;
             /** Format: int64 */
             max_accounts: number;
             name: string;
@@ -2579,6 +2597,11 @@ export interface components {
             };
             /** @enum {string} */
             status: "investigating" | "identified" | "monitoring" | "resolved";
+        };
+        StaffMaintenanceNodeBody: {
+            on: boolean;
+            /** @description For the audit log. */
+            reason: string;
         };
         StaffMakeAddonBody: {
             /** @description What the customer sees, such as the address. */
@@ -9239,6 +9262,7 @@ export interface operations {
                      *           "joined_at": "2026-11-21T10:00:00Z",
                      *           "last_seen_at": "2026-11-21T10:00:00Z",
                      *           "location": "tashkent",
+                     *           "maintenance": false,
                      *           "max_accounts": 1,
                      *           "name": "Shop of Anna",
                      *           "region": "tashkent",
@@ -9362,6 +9386,7 @@ export interface operations {
                      *         "joined_at": "2026-11-21T10:00:00Z",
                      *         "last_seen_at": "2026-11-21T10:00:00Z",
                      *         "location": "tashkent",
+                     *         "maintenance": false,
                      *         "max_accounts": 1,
                      *         "name": "Shop of Anna",
                      *         "region": "tashkent",
@@ -9505,6 +9530,7 @@ export interface operations {
                      *       "joined_at": "2026-11-21T10:00:00Z",
                      *       "last_seen_at": "2026-11-21T10:00:00Z",
                      *       "location": "tashkent",
+                     *       "maintenance": false,
                      *       "max_accounts": 1,
                      *       "name": "Shop of Anna",
                      *       "region": "tashkent",
@@ -9639,6 +9665,156 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["AdminEvacuation"];
+                };
+            };
+            /** @description Bad Request: `malformed_json` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Forbidden: `account_suspended`, `admin_required`, `insufficient_scope`, `role_required`, `sandbox_read_only`, `second_factor_required` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Not Found: `not_found`, `section_disabled` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Request Entity Too Large: `payload_too_large` */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unsupported Media Type: `unsupported_media_type` */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unprocessable Entity: `validation_failed` */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too Many Requests: `rate_limited` */
+            429: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Service Unavailable: `unavailable` */
+            503: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    "staff.nodes.maintenance": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                node: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "on": true,
+                 *       "reason": "New disks, 22:00 to 23:00"
+                 *     }
+                 */
+                "application/json": components["schemas"]["StaffMaintenanceNodeBody"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "address": "203.0.113.7",
+                     *       "capabilities": [
+                     *         "capabilities"
+                     *       ],
+                     *       "capacity": {
+                     *         "accounts": 1,
+                     *         "cpus": 1,
+                     *         "disk_free_mb": 512,
+                     *         "disk_mb": 512,
+                     *         "load": 1,
+                     *         "memory_free_mb": 512,
+                     *         "memory_mb": 512
+                     *       },
+                     *       "certificate_ends_at": "2026-11-21T10:00:00Z",
+                     *       "checks": true,
+                     *       "id": 1,
+                     *       "joined_at": "2026-11-21T10:00:00Z",
+                     *       "last_seen_at": "2026-11-21T10:00:00Z",
+                     *       "location": "tashkent",
+                     *       "maintenance": false,
+                     *       "max_accounts": 1,
+                     *       "name": "Shop of Anna",
+                     *       "region": "tashkent",
+                     *       "sellable_disk_mb": 512,
+                     *       "services": 1,
+                     *       "sold_disk_mb": 512,
+                     *       "state": "state",
+                     *       "version": "8.2"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["AdminNode"];
                 };
             };
             /** @description Bad Request: `malformed_json` */
@@ -9915,6 +10091,7 @@ export interface operations {
                      *         "joined_at": "2026-11-21T10:00:00Z",
                      *         "last_seen_at": "2026-11-21T10:00:00Z",
                      *         "location": "tashkent",
+                     *         "maintenance": false,
                      *         "max_accounts": 1,
                      *         "name": "Shop of Anna",
                      *         "region": "tashkent",
@@ -10040,6 +10217,7 @@ export interface operations {
                      *       "joined_at": "2026-11-21T10:00:00Z",
                      *       "last_seen_at": "2026-11-21T10:00:00Z",
                      *       "location": "tashkent",
+                     *       "maintenance": false,
                      *       "max_accounts": 1,
                      *       "name": "Shop of Anna",
                      *       "region": "tashkent",

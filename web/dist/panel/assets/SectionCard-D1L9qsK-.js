@@ -1,1 +1,0 @@
-import{t as e}from"./Card-BRbNfWW3.js";import{t}from"./Title-D6OFH2j6.js";import{Zi as n}from"./routes-CE36RTIk.js";var r=n();function i({id:n,title:i,children:a,...o}){return(0,r.jsxs)(e,{withBorder:!0,component:`section`,"aria-labelledby":n,...o,children:[(0,r.jsx)(t,{order:2,id:n,mb:`sm`,children:i}),a]})}export{i as t};

@@ -1,1 +1,0 @@
-import{Xi as e}from"./routes-CE36RTIk.js";import{t}from"./notice-CoGMjy2-.js";function n(){let n=e();return async e=>{await n.invalidateQueries({queryKey:[`staff`]}),t(e)}}export{n as t};

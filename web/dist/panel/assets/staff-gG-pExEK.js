@@ -1,1 +1,0 @@
-import{Ci as e,ki as t}from"./routes-CE36RTIk.js";var n,r=()=>n??=e({uz:()=>t(()=>import(`./staff.uz-C7pGsqOR.js`),[]),ru:()=>t(()=>import(`./staff.ru-CyoTlaC6.js`),[]),en:()=>t(()=>import(`./staff.en-DZlKclct.js`),[])});export{r as t};

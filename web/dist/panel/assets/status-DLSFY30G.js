@@ -1,1 +1,0 @@
-import{t as e}from"./Status-CKiSQeuc.js";import{t}from"./texts-BI_O0KbR.js";import{Zi as n}from"./routes-CE36RTIk.js";var r=n(),i={open:`busy`,waiting:`warn`,answered:`good`,closed:`neutral`};function a({status:n}){return(0,r.jsx)(e,{tone:i[n],label:t(`status.${n}`)})}export{a as t};

@@ -1,0 +1,1 @@
+import{Di as e}from"./routes-BmOm0r-f.js";var t=e(`stafftickets`);export{t};

@@ -1,1 +1,0 @@
-import{Di as e}from"./routes-CE36RTIk.js";var t=e(`staffsales`);export{t};

@@ -1,0 +1,1 @@
+import{o as e}from"./formats-C6gla35V.js";var t=t=>e({amount:t,currency:`USD`});export{t};
