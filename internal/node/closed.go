@@ -82,14 +82,18 @@ func (c *closures) looked(ref string, took time.Duration) {
 func (n *Node) closeDirectories(ctx context.Context) {
 	pause := time.NewTimer(0)
 	defer pause.Stop()
-	for {
+	for soon := true; ; {
 		select {
 		case <-ctx.Done():
 			return
 		case <-n.closures.wake:
-			pause.Reset(lookMerge)
+			if !soon { // else an account that asks all the time would put off everybody's look
+				pause.Reset(lookMerge)
+				soon = true
+			}
 			continue
 		case <-pause.C:
+			soon = false
 		}
 		refs, rest := n.closures.next()
 		for _, ref := range refs {

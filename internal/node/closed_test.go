@@ -1,9 +1,11 @@
 package node
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"testing"
 	"time"
 
@@ -41,15 +43,23 @@ func TestDirectoriesAreClosedAsHtaccessSays(t *testing.T) {
 		answers(t, get, path, want)
 	}
 
-	// It is closed at once when the machine starts again, and whoever moves, unpacks or deploys it.
+	// It is closed at once when the machine starts again, and whoever moves, unpacks or deploys it. What was opened
+	// meanwhile is open.
+	rec, err := n.accounts.Get("1")
+	must(t, err)
+	home := n.accounts.Home(rec)
 	must(t, n.Close())
+	must(t, os.Remove(filepath.Join(home, "public_html", "old", ".htaccess")))
 	n = open(t, dir)
 	defer n.Close()
 	get = serve(t, n)
 	if status, _ := get("closed.example", "/private/secret.txt"); status != 403 {
 		t.Errorf("after a restart %d", status)
 	}
-	_, err := n.Files.Move(t.Context(), "1", "/public_html/private", "/public_html/moved", false)
+	_, err = n.Files.Occupied(t.Context(), "1")
+	must(t, err)
+	answers(t, get, "/old/secret.txt", 200)
+	_, err = n.Files.Move(t.Context(), "1", "/public_html/private", "/public_html/moved", false)
 	must(t, err)
 	answers(t, get, "/moved/secret.txt", 403)
 	_, err = n.Files.CreateArchive(t.Context(), "1", []string{"/public_html/moved"}, "/moved.zip")
@@ -62,9 +72,6 @@ func TestDirectoriesAreClosedAsHtaccessSays(t *testing.T) {
 	answers(t, get, "/moved/secret.txt", 200)
 
 	// What others than this process write is found by the walk that measures the account.
-	rec, err := n.accounts.Get("1")
-	must(t, err)
-	home := n.accounts.Home(rec)
 	must(t, os.WriteFile(filepath.Join(home, "public_html", ".htaccess"), []byte("Deny from all"), 0o644))
 	must(t, n.Files.Measure(t.Context(), "1"))
 	answers(t, get, "/index.html", 403)
@@ -113,4 +120,28 @@ func TestLinksCloseNothingOfOthers(t *testing.T) {
 		t.Errorf("found %v, complete %v: %v", found, complete, err)
 	}
 	answers(t, get, "/a/page.html", 200)
+}
+
+// An account that changes all the time puts off nobody else's look.
+func TestAnAccountThatAlwaysChangesHoldsUpNoOther(t *testing.T) {
+	n := open(t, t.TempDir())
+	defer n.Close()
+	create(t, n, "1", "closed.example")
+	create(t, n, "2", "busy.example")
+	get := serve(t, n)
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	busy := make(chan struct{})
+	go func() {
+		defer close(busy)
+		for ctx.Err() == nil {
+			n.closures.ask("2")
+			runtime.Gosched()
+		}
+	}()
+	write(t, n, "1", "/public_html/private/secret.txt", "SECRET")
+	write(t, n, "1", "/public_html/private/.htaccess", "Require all denied")
+	answers(t, get, "/private/secret.txt", 403)
+	stop()
+	<-busy
 }

@@ -494,6 +494,7 @@ func (n *Node) CreateAccount(ctx context.Context, spec panel.AccountSpec) (panel
 		rec, err = n.accounts.Create(ctx, spec)
 	}
 	if err == nil {
+		n.closures.ask(rec.Ref) // a former account of that name may have closed something
 		err = errors.Join(n.yield(ctx, rec), n.apply(ctx, rec.Ref))
 	}
 	return n.answer(rec), panel.Wrap("accounts.create", spec.Ref, err)

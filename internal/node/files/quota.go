@@ -141,7 +141,7 @@ func (c *call) measure(m *meter) error {
 		}
 		if c.set(m, t.bytes, t.inodes, moved, keptBytes, keptInodes, left == 0) {
 			m.mu.Lock()
-			changed := m.marks != t.marks
+			changed := m.marks != t.marks || m.measurements == 1 // what was before this process is not known
 			m.marks = t.marks
 			m.mu.Unlock()
 			if changed {
