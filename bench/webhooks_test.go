@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -51,8 +52,61 @@ func BenchmarkWebhooks(b *testing.B) {
 	}
 }
 
+// webhookWorkers is how many endpoints are served at a time.
+const webhookWorkers = 8
+
+// bareDeliveries returns how many deliveries a second the least makes that one takes: a request, and then a transaction that
+// notes it in a row, in so many lanes of which each goes one by one, as the events of one endpoint do.
+func bareDeliveries(b *testing.B, d *db.DB, address string, lanes int) float64 {
+	b.Helper()
+	const count = 200 // of each lane
+	in := func(f func(ctx context.Context, tx *db.Tx) error) error { return d.InTx(b.Context(), f) }
+	err := in(func(ctx context.Context, tx *db.Tx) error {
+		if _, err := tx.Exec(ctx, `CREATE TABLE bench_notes (lane BIGINT PRIMARY KEY, sent BIGINT NOT NULL)`); err != nil {
+			return err
+		}
+		for lane := range lanes {
+			if _, err := tx.Exec(ctx, `INSERT INTO bench_notes (lane, sent) VALUES ($1, 0)`, lane); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+	body := strings.Repeat("x", 600)
+	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: lanes}}
+	defer client.CloseIdleConnections()
+	var running sync.WaitGroup
+	began := clock.Stopwatch()
+	for lane := range lanes {
+		running.Go(func() {
+			for range count {
+				res, err := client.Post(address, "application/json", strings.NewReader(body))
+				if err == nil {
+					_, _ = io.Copy(io.Discard, res.Body)
+					err = res.Body.Close()
+				}
+				if err == nil {
+					err = in(func(ctx context.Context, tx *db.Tx) error {
+						_, err := tx.Exec(ctx, `UPDATE bench_notes SET sent = sent + 1 WHERE lane = $1`, lane)
+						return err
+					})
+				}
+				if err != nil {
+					b.Error(err)
+					return
+				}
+			}
+		})
+	}
+	running.Wait()
+	return float64(lanes*count) / began().Seconds()
+}
+
 func deliver(b *testing.B, d *db.DB, receivers int, hanging bool) {
-	queue, err := jobs.New(d, jobs.Config{MaxWorkers: 8, Logger: slog.New(slog.DiscardHandler)})
+	queue, err := jobs.New(d, jobs.Config{MaxWorkers: webhookWorkers, Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -108,6 +162,12 @@ func deliver(b *testing.B, d *db.DB, receivers int, hanging bool) {
 		_ = queue.Stop(ctx)
 	})
 
+	lanes := 1
+	if receivers > 1 {
+		lanes = webhookWorkers
+	}
+	floor := bareDeliveries(b, d, quick.URL, lanes)
+	arrived.Store(0)
 	const each = 100 // events of one transaction
 	want := 0
 	before := cpu(b)
@@ -136,6 +196,8 @@ func deliver(b *testing.B, d *db.DB, receivers int, hanging bool) {
 	testkit.Eventually(b, 10*time.Minute, func() bool { return arrived.Load() >= int64(want) }, "everything has arrived")
 	b.StopTimer()
 	b.ReportMetric(float64(want)/b.Elapsed().Seconds(), "delivered/s")
+	b.ReportMetric(floor, "floor/s")
+	b.ReportMetric(float64(want)/b.Elapsed().Seconds()/floor, "ratio")
 	b.ReportMetric((cpu(b)-before).Seconds()/float64(want)*1000, "cpu-s/1000")
 	b.ReportMetric(0, "ns/op")
 }

@@ -61,12 +61,11 @@ func putEndpoint(ctx context.Context, tx *db.Tx, e endpoint) error {
 	if err != nil {
 		return err
 	}
-	_, err = tx.Exec(ctx, `UPDATE webhooks_endpoints SET url = $1, description = $2, events = $3, status = $4, disabled_reason = $5,
+	return tx.Queue(ctx, nil, `UPDATE webhooks_endpoints SET url = $1, description = $2, events = $3, status = $4, disabled_reason = $5,
 			secret = $6, previous_secret = $7, previous_expires_at = $8, consecutive_failures = $9, failing_since = $10,
 			last_success_at = $11, last_failure_at = $12, not_before = $13, lease = $14, lease_until = $15 WHERE id = $16`,
 		e.url, e.description, string(events), e.status, e.disabledReason, e.secret, e.previous, e.previousExpiresAt,
 		e.consecutiveFailures, e.failingSince, e.lastSuccessAt, e.lastFailureAt, e.notBefore, e.lease, e.leaseUntil, e.id)
-	return err
 }
 
 func deleteEndpoint(ctx context.Context, tx *db.Tx, accountID, id int64) (bool, error) {
@@ -171,9 +170,8 @@ func insertDelivery(ctx context.Context, tx *db.Tx, d delivery) (id int64, err e
 }
 
 func putDelivery(ctx context.Context, tx *db.Tx, d delivery) error {
-	_, err := tx.Exec(ctx, `UPDATE webhooks_deliveries SET status = $1, http_status = $2, duration_ms = $3, response_excerpt = $4,
+	return tx.Queue(ctx, nil, `UPDATE webhooks_deliveries SET status = $1, http_status = $2, duration_ms = $3, response_excerpt = $4,
 		error_key = $5, next_attempt_at = $6 WHERE id = $7`, d.state, d.httpStatus, d.durationMS, d.excerpt, d.errorKey, d.nextAttemptAt, d.id)
-	return err
 }
 
 // hasten makes an event's delivery due at once, with the open ones of its subject before it: a subject's events arrive
@@ -206,9 +204,8 @@ func candidates(ctx context.Context, q db.Querier, endpointID int64, now time.Ti
 
 // reopen returns the deliveries of a dead worker to the queue.
 func reopen(ctx context.Context, tx *db.Tx, endpointID int64) error {
-	_, err := tx.Exec(ctx, `UPDATE webhooks_deliveries SET status = 'pending' WHERE endpoint_id = $1 AND status IN ('pending', 'sending') AND status = 'sending'`,
+	return tx.Queue(ctx, nil, `UPDATE webhooks_deliveries SET status = 'pending' WHERE endpoint_id = $1 AND status IN ('pending', 'sending') AND status = 'sending'`,
 		endpointID)
-	return err
 }
 
 // discard drops the open deliveries of a disabled endpoint.
@@ -220,12 +217,11 @@ func discard(ctx context.Context, tx *db.Tx, endpointID int64) error {
 
 // settle records whether the event has arrived at each endpoint.
 func settle(ctx context.Context, tx *db.Tx, eventID int64) error {
-	_, err := tx.Exec(ctx, `UPDATE webhooks_events SET delivered =
+	return tx.Queue(ctx, nil, `UPDATE webhooks_events SET delivered =
 			EXISTS (SELECT 1 FROM webhooks_deliveries d WHERE d.event_id = webhooks_events.id)
 			AND NOT EXISTS (SELECT 1 FROM webhooks_deliveries d WHERE d.event_id = webhooks_events.id AND NOT EXISTS (
 				SELECT 1 FROM webhooks_deliveries o WHERE o.event_id = d.event_id AND o.endpoint_id = d.endpoint_id AND o.status = 'success'))
 		WHERE id = $1`, eventID)
-	return err
 }
 
 // recoverSince creates deliveries of the events since then that have not reached the endpoint and have no open
