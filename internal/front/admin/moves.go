@@ -16,7 +16,7 @@ type Move struct {
 	ServiceID   int64      `json:"service_id"`
 	AccountID   int64      `json:"account_id"`
 	From        string     `json:"from"` // name of the node
-	To          string     `json:"to"`   // empty until room is reserved there
+	To          string     `json:"to"`   // empty until room is reserved there, and of one that failed
 	State       string     `json:"state" enum:"running,moved,failed" doc:"moved: the service is on the other node whole; failed: it stayed where it was"`
 	Step        string     `json:"step" enum:"plan,save,adopt,check,make,hold,ready,commit,fill,restore,open,undo,leave,keep,closed" doc:"What is done next; leave and keep are about what is left on the former node"`
 	BackupID    *int64     `json:"backup_id" doc:"The backup that it is restored from"`

@@ -141,6 +141,10 @@ func (s *Service) hold(ctx context.Context, m Move) (outcome, error) {
 		return later(m, wait), nil
 	}
 	done, o, err := s.copy(ctx, m)
+	if errors.Is(err, panel.ErrBusy) {
+		// A backup that was begun before is not waited for while the service stands still.
+		return later(m, pause).with(func(m *Move) { m.Tries++ }), s.thaw(ctx, m)
+	}
 	if err != nil || !done {
 		return o, err
 	}

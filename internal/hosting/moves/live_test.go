@@ -54,6 +54,16 @@ func TestAServiceMovesWhileItLives(t *testing.T) {
 		if s, _ := w.service(); !s.Moving || s.Panel != first {
 			t.Errorf("before it has moved: %+v", s)
 		}
+		told := func(step Step, want int) {
+			t.Helper()
+			w.until(id, step)
+			if left, err := w.Left(t.Context(), w.db, first); err != nil || len(left) != want {
+				t.Errorf("at %s the machine is told %v %v", step, left, err)
+			}
+		}
+		told(Fill, 0)
+		told(Open, 0)
+		told(Leave, 1)
 		m = w.until(m.ID, Leave)
 		if m.FailureKey != nil || m.OpenedAt == nil || m.BackupID != nil {
 			t.Errorf("the move: %+v", m)
@@ -218,9 +228,10 @@ func TestAMachineDiesInAMove(t *testing.T) {
 		if m, err := w.Get(t.Context(), id); err != nil || m.Step != Undo {
 			t.Errorf("the move: %+v %v", m, err)
 		}
-		delete(w.dead, first) // it was pinned, and is told that it is not
-		w.until(id, Closed)
-		w.dead[first] = true
+		for range 2 { // nothing of it is left on the other machine, though the first is never told
+			_, err := w.Step(t.Context(), id)
+			w.must(err)
+		}
 		w.until(r.ID, Leave)
 		w.served(second, 1)
 		if got := w.page(second); got != "backed up" {

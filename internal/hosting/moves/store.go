@@ -73,10 +73,11 @@ func underWay(ctx context.Context, q db.Querier, serviceID int64) (Move, error) 
 		WHERE service_id = $1 AND step NOT IN ('undo', 'leave', 'keep', 'closed')`, serviceID)))
 }
 
-// leftFrom lists the moves away from a panel of which something is left there.
+// leftFrom lists the moves away from a panel of which something is left there. A machine that lives keeps the account unchanged
+// until the other one serves it.
 func leftFrom(ctx context.Context, q db.Querier, panelName string) ([]Move, error) {
 	return db.Collect(ctx, q, rows.Scan, `SELECT `+rows.Columns()+` FROM moves_moves
-		WHERE from_panel = $1 AND epoch IS NOT NULL AND step <> 'closed' ORDER BY id`, panelName)
+		WHERE from_panel = $1 AND epoch IS NOT NULL AND step <> 'closed' AND (kind <> 'move' OR step IN ('leave', 'keep')) ORDER BY id`, panelName)
 }
 
 // leftOf are the panels on which something of a service is left: those that it has left, and those where a move has failed.
@@ -97,6 +98,12 @@ func list(ctx context.Context, q db.Querier, f Filter, p page.Params) (all []Mov
 	all, err = db.Collect(ctx, q, rows.Scan, `SELECT `+rows.Columns()+where+` ORDER BY id DESC LIMIT $4 OFFSET $5`,
 		f.ServiceID, f.Panel, f.Open, p.Limit(), p.Offset())
 	return all, total, err
+}
+
+// forgetTarget notes of a move that failed that nothing of it is left on the machine to which the service was to come.
+func forgetTarget(ctx context.Context, tx *db.Tx, id int64) error {
+	_, err := tx.Exec(ctx, `UPDATE moves_moves SET to_panel = '' WHERE id = $1 AND step = 'undo'`, id)
+	return err
 }
 
 // leaving counts the moves of services from a panel that are between the plan and the end.

@@ -418,6 +418,9 @@ func (s *Service) open(ctx context.Context, m Move) (outcome, error) {
 	}
 	if to, err := capability[panel.Moving](s, m.To, panel.CapMoving); err == nil {
 		err = to.ReleaseAccount(ctx, m.ref(), m.ID)
+		if errors.Is(err, panel.ErrUnsupported) {
+			err = nil // an older agent, which serves an account from the beginning
+		}
 		if over, readErr := s.over(ctx, m); err != nil && (readErr != nil || !over) {
 			return outcome{}, errors.Join(err, readErr)
 		}
@@ -476,17 +479,11 @@ func (s *Service) adoptRest(ctx context.Context, m Move) (has map[string]bool, e
 
 // undo deletes what was made for a service that stays where it was, and gives the room back.
 func (s *Service) undo(ctx context.Context, m Move) (outcome, error) {
+	of, err := s.Services.Wanted(ctx, s.DB, m.ServiceID)
+	if err != nil {
+		return outcome{}, err
+	}
 	if m.To != "" {
-		of, err := s.Services.Wanted(ctx, s.DB, m.ServiceID)
-		if err != nil {
-			return outcome{}, err
-		}
-		if m.Kind == Live {
-			if err := s.thaw(ctx, m); err != nil {
-				return outcome{}, err
-			}
-			s.dropCopies(ctx, m, m.From)
-		}
 		if of.Panel != m.To {
 			to, err := capability[panel.Accounts](s, m.To, panel.CapAccounts)
 			if err == nil {
@@ -505,8 +502,24 @@ func (s *Service) undo(ctx context.Context, m Move) (outcome, error) {
 			}
 		}
 	}
+	if m.Kind == Live {
+		// Nothing is left on the other machine, which another move may want, however long the former one is silent.
+		if err := s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error { return forgetTarget(ctx, tx, m.ID) }); err != nil {
+			return outcome{}, err
+		}
+		if err := s.thaw(ctx, m); err != nil {
+			return outcome{}, err
+		}
+		s.dropCopies(ctx, m, m.From)
+		if m.Tries > 0 && of.Panel == m.From && live(of) {
+			// What sections have noted of the other machine, such as the keys of mail in the DNS, is again what it was.
+			if err := s.All(ctx, m.AccountID, m.ServiceID); err != nil {
+				s.Log.WarnContext(ctx, "not everything of a service that stayed is as it was yet", "service", m.ServiceID, "error", err)
+			}
+		}
+	}
 	return s.change(ctx, m, func(ctx context.Context, tx *db.Tx, of site.Site) (outcome, error) {
-		if m.To == "" || of.Panel != m.From || !live(of) {
+		if m.To == "" && m.Kind == Recover || of.Panel != m.From || !live(of) {
 			return on(Closed), nil
 		}
 		if _, err := underWay(ctx, tx, m.ServiceID); !errors.Is(err, fault.NotFound) {
@@ -530,9 +543,11 @@ func (s *Service) leave(ctx context.Context, m Move) (outcome, error) {
 		return outcome{}, err
 	}
 	from, err := capability[panel.Moving](s, m.From, panel.CapMoving)
-	if err == nil && to.HTTP != "" {
+	forwards := err == nil && to.HTTP != ""
+	if forwards {
 		err = from.ForwardAccount(ctx, m.ref(), *m.Epoch, to)
-	} else if err == nil {
+	}
+	if err == nil && !forwards || forwards && errors.Is(err, panel.ErrUnsupported) { // an older agent forwards nothing
 		err = from.LeaveAccount(ctx, m.ref(), *m.Epoch)
 	}
 	if err != nil && !errors.Is(err, panel.ErrNotFound) {
