@@ -18,8 +18,10 @@ const tested: Record<string, string> = {
   "cron-jobs": "web/panel/e2e/cron.spec.ts: a task is made",
   "forwards-and-autoreplies": "web/panel/e2e/mail.spec.ts: a mailbox is made",
   "hacked-site": "web/panel/e2e/files.spec.ts: a folder comes back from a backup",
+  "let-the-agent-work": "web/panel/e2e/agent.spec.ts: the agent asks before it changes a page",
   "mail-on-a-phone": "web/panel/e2e/mail.spec.ts: a mailbox is made",
   "transfer-a-domain": "web/panel/e2e/commerce.spec.ts: a domain is registered, locked",
+  "watch-your-site": "web/panel/e2e/monitors.spec.ts: a job that calls is watched",
   // On machines with databases, mail, PHP and shells, which a demo need not have:
   "mail-does-not-arrive": "internal/node/mail/elsewhere_test.go: TestWhereTheDNSLeadsMail",
   "move-a-database": "internal/node/databases/databases_test.go: TestADatabaseIsUsedDumpedAndImported",
