@@ -74,10 +74,10 @@ func underWay(ctx context.Context, q db.Querier, serviceID int64) (Move, error) 
 }
 
 // leftFrom lists the moves away from a panel of which something is left there. A machine that lives keeps the account unchanged
-// until the other one serves it.
+// until the step leave tells it where visitors and mail belong.
 func leftFrom(ctx context.Context, q db.Querier, panelName string) ([]Move, error) {
 	return db.Collect(ctx, q, rows.Scan, `SELECT `+rows.Columns()+` FROM moves_moves
-		WHERE from_panel = $1 AND epoch IS NOT NULL AND step <> 'closed' AND (kind <> 'move' OR step IN ('leave', 'keep')) ORDER BY id`, panelName)
+		WHERE from_panel = $1 AND epoch IS NOT NULL AND step <> 'closed' AND (kind <> 'move' OR step = 'keep') ORDER BY id`, panelName)
 }
 
 // leftOf are the panels on which something of a service is left: those that it has left, and those where a move has failed.
