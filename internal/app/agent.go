@@ -116,7 +116,13 @@ func RunNode(ctx context.Context, cfg config.Config, opts Options) (err error) {
 	if cfg.Monitors {
 		a.Prober = probe.New(probe.Config{Clock: now, AllowLoopback: cfg.AllowLoopbackTargets})
 	}
-	a.Measure = func() (nodelink.Capacity, error) { return agent.Measure(mc.Dir, len(m.Refs())) }
+	a.Measure = func() (nodelink.Capacity, error) {
+		c, err := agent.Measure(mc.Dir, len(m.Refs()))
+		if err == nil {
+			c.MailQueue, err = m.MailQueue()
+		}
+		return c, err
+	}
 	ag, err := agent.Open(a)
 	if err != nil {
 		return err

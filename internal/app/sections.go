@@ -520,7 +520,7 @@ func (a *App) newNameserver(ctx context.Context) error {
 	key := nameserver.Key{}
 	key.Algorithm, key.Name, key.Secret = a.cfg.TSIGKey()
 	a.nameserver = nameserver.New(nameserver.Config{
-		Secondaries: a.cfg.DNSSecondaries, Key: key, AnswersPerSecond: answersPerSecond, Now: a.clock.Now, Log: a.log,
+		Secondaries: a.cfg.DNSSecondaries, Key: key, AnswersPerSecond: answersPerSecond, Answered: a.metrics.DNSAnswer, Now: a.clock.Now, Log: a.log,
 	})
 	if err := a.nameserver.Listen(ctx, a.cfg.DNSListen); err != nil {
 		return taken(ctx, err, "STEAD_DNS_LISTEN", a.cfg.DNSListen)
@@ -530,6 +530,7 @@ func (a *App) newNameserver(ctx context.Context) error {
 		return nil
 	})
 	a.zones = dns.NewFeed(a.dns, a.nameserver, a.hub, a.log)
+	a.metrics.Zones(a.nameserver.Zones, a.zones.Lag)
 	return a.zones.Load(ctx)
 }
 

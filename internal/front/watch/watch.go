@@ -179,6 +179,14 @@ var figures = []figure{
 		read: query(`SELECT name, CAST(load_percent AS DOUBLE PRECISION) / 100 FROM nodes_nodes WHERE state IN ('active', 'draining')`),
 	},
 	{
+		name: "stead_node_mail_queue", help: "Messages that wait on a node to be delivered; absent where it has no mail.", label: "node",
+		read: query(`SELECT name, CAST(mail_queue AS DOUBLE PRECISION) FROM nodes_nodes WHERE state IN ('active', 'draining') AND mail_queue IS NOT NULL`),
+	},
+	{
+		name: "stead_ai_spend_usd", help: "What the runs of the AI agent that were asked for in the last 24 hours have cost so far, at the model's price.",
+		read: query(`SELECT '', COALESCE(CAST(SUM(cost) AS DOUBLE PRECISION), 0) / 1000000000000 FROM ai_runs WHERE created_at > ` + ago(24*time.Hour)),
+	},
+	{
 		name: "stead_node_services", help: "Services on a node.", label: "node",
 		read: query(`SELECT name, CAST(placed_accounts AS DOUBLE PRECISION) FROM nodes_nodes WHERE state IN ('active', 'draining')`),
 	},

@@ -60,7 +60,7 @@ func TestFiguresTellWhatIsStuck(t *testing.T) {
 		want := map[string]float64{
 			"stead_order_oldest_processing_seconds": 0, "stead_provisioning_oldest_seconds": 0, "stead_renewals_due_unattempted": 10,
 			"stead_webhook_oldest_pending_seconds": 0, "stead_job_oldest_available_seconds services.provision": 90,
-			"stead_services_without_backup": 0, "stead_monitor_lateness_seconds": 0,
+			"stead_services_without_backup": 0, "stead_ai_spend_usd": 0, "stead_monitor_lateness_seconds": 0,
 			"stead_backup_good_timestamp_seconds": float64(now.UnixMicro()) / 1e6,
 		}
 		if !maps.Equal(quiet, want) {
@@ -74,8 +74,8 @@ func TestFiguresTellWhatIsStuck(t *testing.T) {
 				args      []any
 			}{
 				{
-					`INSERT INTO nodes_nodes (name, location, state, address, joined_at, created_at, last_seen_at, disk_mb, disk_free_mb, cpus, load_percent, placed_accounts)
-					VALUES ('node1', '', 'active', 'a:1', $1, $1, $2, 1000, 50, 2, 150, 7), ('node2', '', 'draining', 'a:2', $1, $1, $3, 10, 10, 2, 0, 0)`,
+					`INSERT INTO nodes_nodes (name, location, state, address, joined_at, created_at, last_seen_at, disk_mb, disk_free_mb, cpus, load_percent, placed_accounts, mail_queue)
+					VALUES ('node1', '', 'active', 'a:1', $1, $1, $2, 1000, 50, 2, 150, 7, 12), ('node2', '', 'draining', 'a:2', $1, $1, $3, 10, 10, 2, 0, 0, NULL)`,
 					[]any{ago(time.Hour), ago(time.Second), ago(5 * time.Minute)},
 				},
 				{`INSERT INTO monitors_shards (shard, owner, epoch, until) VALUES (900, '', 1, $1)`, []any{ago(3 * time.Minute)}},
@@ -95,7 +95,7 @@ func TestFiguresTellWhatIsStuck(t *testing.T) {
 		got := gathered(t, w)
 		for name, value := range map[string]float64{
 			"stead_node_up node1": 1, "stead_node_up node2": 0, "stead_node_disk_bytes node1": 1000 << 20, "stead_node_disk_free_bytes node1": 50 << 20,
-			"stead_node_load node1": 1.5, "stead_node_services node1": 7, "stead_monitor_lateness_seconds": 180,
+			"stead_node_load node1": 1.5, "stead_node_services node1": 7, "stead_node_mail_queue node1": 12, "stead_monitor_lateness_seconds": 180,
 			"stead_ledger_imbalance": 0, "stead_ledger_check_timestamp_seconds": float64(clk.Now().UnixMicro()) / 1e6,
 		} {
 			if have, ok := got[name]; !ok || have != value {

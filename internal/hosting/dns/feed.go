@@ -17,6 +17,7 @@ import (
 type Server interface {
 	Set(z nameserver.Zone) error
 	Remove(name string)
+	Serial(name string) (uint32, bool)
 }
 
 // Hub tells of changes made by any replica.
@@ -126,6 +127,21 @@ func (f *Feed) Load(ctx context.Context) error {
 		}
 	}
 	return errors.Join(f.set(ctx, now), f.setCatalog(ctx))
+}
+
+// Lag is the age of the oldest change of a zone that the name server does not serve; 0 when it serves all.
+func (f *Feed) Lag(ctx context.Context) (time.Duration, error) {
+	all, changed, err := headsWithTimes(ctx, f.service.DB)
+	if err != nil {
+		return 0, err
+	}
+	var lag time.Duration
+	for i, h := range all {
+		if serial, served := f.server.Serial(h.name); !served || serial != h.serial {
+			lag = max(lag, f.service.Clock.Now().Sub(changed[i]))
+		}
+	}
+	return lag, nil
 }
 
 // follow serves some zones as they are now.

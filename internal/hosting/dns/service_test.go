@@ -89,6 +89,11 @@ func (z servedZones) Set(in nameserver.Zone) error {
 	return nameserver.New(nameserver.Config{}).Set(in)
 }
 
+func (z servedZones) Serial(name string) (uint32, bool) {
+	zone, ok := z[name]
+	return zone.Serial, ok
+}
+
 func (z servedZones) Remove(name string) { delete(z, name) }
 
 type world struct {
@@ -449,6 +454,34 @@ func TestZonesGoWithTheirServices(t *testing.T) {
 		}
 		if err := w.feed.Load(t.Context()); err != nil {
 			t.Fatal(err)
+		}
+	})
+}
+
+func TestHowFarTheNameServerIsBehind(t *testing.T) {
+	t.Parallel()
+	onEngines(t, func(t *testing.T, w *world) {
+		lag := func() time.Duration {
+			t.Helper()
+			lag, err := w.feed.Lag(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			return lag
+		}
+		w.follows(outbox.Stored{Type: "service.provisioned", AccountID: owner1, SubjectID: 10})
+		w.clk.Advance(3 * time.Second)
+		if got := lag(); got != 3*time.Second {
+			t.Errorf("a new zone that is not served: %v", got)
+		}
+		w.follow()
+		if got := lag(); got != 0 {
+			t.Errorf("all is served: %v", got)
+		}
+		w.expect("201", "POST", "10/dns", `{"name": "api", "type": "A", "value": "192.0.2.1"}`)
+		w.clk.Advance(time.Minute)
+		if got := lag(); got != time.Minute {
+			t.Errorf("a record that is not served: %v", got)
 		}
 	})
 }

@@ -22,7 +22,7 @@ var nodeRows = db.Map(func(n *Node) db.Fields {
 		"capabilities": db.JSON(&n.Capabilities),
 		"disk_mb":      &n.Capacity.DiskMB, "disk_free_mb": &n.Capacity.DiskFreeMB,
 		"memory_mb": &n.Capacity.MemoryMB, "memory_free_mb": &n.Capacity.MemoryFreeMB,
-		"cpus": &n.Capacity.CPUs, "load_percent / 100.0": &n.Capacity.Load, "accounts": &n.Capacity.Accounts,
+		"cpus": &n.Capacity.CPUs, "load_percent / 100.0": &n.Capacity.Load, "accounts": &n.Capacity.Accounts, "mail_queue": &n.Capacity.MailQueue,
 		"certificate_ends_at": &n.CertificateEndsAt, "token_expires_at": &n.TokenExpiresAt,
 		"joined_at": &n.JoinedAt, "last_seen_at": &n.LastSeenAt, "created_at": &n.CreatedAt,
 	}
@@ -122,9 +122,9 @@ func setReport(ctx context.Context, tx *db.Tx, id int64, r nodelink.Report) erro
 	c := r.Capacity
 	_, err = tx.Exec(ctx, `UPDATE nodes_nodes SET address = $1, version = $2, capabilities = $3, disk_mb = $4,
 			disk_free_mb = $5, memory_mb = $6, memory_free_mb = $7, cpus = $8, load_percent = $9, accounts = $10,
-			last_seen_at = $11 WHERE id = $12`,
+			last_seen_at = $11, mail_queue = $12 WHERE id = $13`,
 		r.Address, r.Version, string(capabilities), c.DiskMB, c.DiskFreeMB, c.MemoryMB, c.MemoryFreeMB, c.CPUs,
-		int64(math.Round(c.Load*100)), c.Accounts, tx.Now, id)
+		int64(math.Round(c.Load*100)), c.Accounts, tx.Now, c.MailQueue, id)
 	return err
 }
 

@@ -180,6 +180,7 @@ type Machine struct {
 
 	supervisor daemon.Supervisor // nil on a machine without daemons
 	guarded    bool              // accounts reach no mail servers
+	mail       *mail.Driver      // nil on a machine without mail
 	closers    []func() error    // of what was opened here besides the node
 }
 
@@ -261,6 +262,11 @@ func Open(ctx context.Context, cfg Config) (*Machine, error) {
 			if err != nil {
 				return nil, err
 			}
+			for _, f := range all {
+				if letters, ok := f.(*mail.Driver); ok {
+					m.mail = letters
+				}
+			}
 			if !backups.ResticInstalled() {
 				cfg.Log.Warn("restic is not installed: this machine makes no backups")
 				return all, nil
@@ -284,6 +290,15 @@ func Open(ctx context.Context, cfg Config) (*Machine, error) {
 		return nil, errors.Join(err, m.closeOwn())
 	}
 	return m, nil
+}
+
+// MailQueue is the number of messages that wait to be delivered, at most 100,000; nil where the machine has no mail.
+func (m *Machine) MailQueue() (*int64, error) {
+	if m.mail == nil {
+		return nil, nil
+	}
+	n, err := m.mail.Queued()
+	return &n, err
 }
 
 // facilities are the facilities of a Linux machine, in the order in which they are applied to an account.

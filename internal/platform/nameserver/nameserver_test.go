@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net"
 	"net/netip"
 	"os"
@@ -15,6 +16,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -282,6 +284,28 @@ func TestDatagramsAreCutAndTCPAnswersWhole(t *testing.T) {
 	}
 	if m := ask(t, s, "udp", "example.com", dns.TypeA, func(m *dns.Msg) { m.SetEdns0(1232, false); m.IsEdns0().SetVersion(1) }); m.Rcode != dns.RcodeBadVers {
 		t.Errorf("EDNS version 1 is answered %s", dns.RcodeToString[m.Rcode])
+	}
+}
+
+func TestAnswersAreCounted(t *testing.T) {
+	var mu sync.Mutex
+	counts := map[string]int{}
+	s := start(t, Config{AnswersPerSecond: 2, Now: func() time.Time { return time.Unix(0, 0) }, Answered: func(rcode string) {
+		mu.Lock()
+		defer mu.Unlock()
+		counts[rcode]++
+	}}, example(1))
+	if n := s.Zones(); n != 1 {
+		t.Errorf("%d zones", n)
+	}
+	ask(t, s, "udp", "example.com", dns.TypeSOA)
+	ask(t, s, "udp", "nobody.example.com", dns.TypeA)
+	ask(t, s, "udp", "example.com", dns.TypeSOA) // beyond the bound: cut short
+	ask(t, s, "tcp", "example.org", dns.TypeSOA)
+	mu.Lock()
+	defer mu.Unlock()
+	if want := map[string]int{"NOERROR": 1, "NXDOMAIN": 1, "limited": 1, "REFUSED": 1}; !maps.Equal(counts, want) {
+		t.Errorf("%v, want %v", counts, want)
 	}
 }
 

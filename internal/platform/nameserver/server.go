@@ -31,8 +31,10 @@ type Config struct {
 	Key         Key
 	// AnswersPerSecond bounds the answers to one network (/24, /56) over UDP; 0 means no bound.
 	AnswersPerSecond int
-	Now              func() time.Time
-	Log              *slog.Logger
+	// Answered is told the response code of each answer, such as NOERROR, or limited; nil: nobody is.
+	Answered func(rcode string)
+	Now      func() time.Time
+	Log      *slog.Logger
 }
 
 // Server serves zones.
@@ -91,6 +93,13 @@ func (s *Server) Set(in Zone) error {
 		s.notices.add(z.name)
 	}
 	return nil
+}
+
+// Zones counts the zones that are served.
+func (s *Server) Zones() int {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return len(s.zones)
 }
 
 // Remove stops serving a zone.
@@ -234,10 +243,12 @@ func (s *Server) ServeDNS(w dns.ResponseWriter, r *dns.Msg) {
 	if datagram {
 		switch s.limit.take(addressOf(w.RemoteAddr())) {
 		case answerDropped:
+			s.count("limited")
 			return
 		case answerTruncated:
 			reply.Truncated = true
-			s.write(w, r, reply)
+			s.count("limited")
+			s.send(w, r, reply)
 			return
 		}
 	}
@@ -281,8 +292,20 @@ func (s *Server) answer(w dns.ResponseWriter, r, reply *dns.Msg) {
 	reply.Answer, reply.Ns, reply.Extra = a.answer, a.authority, a.additional
 }
 
-// write sends a reply, truncated to what the client accepts, and signed when the request was.
+// write sends an answer and counts it.
 func (s *Server) write(w dns.ResponseWriter, r, reply *dns.Msg) {
+	s.count(dns.RcodeToString[reply.Rcode])
+	s.send(w, r, reply)
+}
+
+func (s *Server) count(rcode string) {
+	if s.Answered != nil {
+		s.Answered(rcode)
+	}
+}
+
+// send sends a reply, truncated to what the client accepts, and signed when the request was.
+func (s *Server) send(w dns.ResponseWriter, r, reply *dns.Msg) {
 	size := dns.MaxMsgSize
 	if w.RemoteAddr().Network() == "udp" {
 		size = dns.MinMsgSize

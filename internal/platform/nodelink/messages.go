@@ -54,6 +54,8 @@ type Capacity struct {
 	CPUs         int     `json:"cpus"`
 	Load         float64 `json:"load"` // mean of the last minute
 	Accounts     int     `json:"accounts"`
+	// MailQueue is the number of messages that wait to be delivered; nil where the machine has no mail.
+	MailQueue *int64 `json:"mail_queue,omitempty"`
 }
 
 // Report is a node's periodic report.

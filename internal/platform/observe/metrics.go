@@ -2,6 +2,7 @@ package observe
 
 import (
 	"context"
+	"math"
 	"net/http"
 	"strconv"
 	"time"
@@ -19,6 +20,7 @@ type Metrics struct {
 	requests *prometheus.HistogramVec
 	jobs     *prometheus.HistogramVec
 	inFlight prometheus.Gauge
+	answers  *prometheus.CounterVec
 }
 
 // NewMetrics makes the metrics of a process of the given version.
@@ -39,12 +41,15 @@ func NewMetrics(version string) *Metrics {
 			Name: "stead_http_requests_in_flight", Help: "Requests that are being served.",
 		}),
 	}
+	m.answers = prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "stead_dns_answers_total", Help: "Answers of the name server by response code; limited: dropped or cut short by its bound.",
+	}, []string{"rcode"})
 	build := prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "stead_build_info", Help: "Always 1; the label says which version runs.",
 		ConstLabels: prometheus.Labels{"version": version},
 	})
 	build.Set(1)
-	m.registry.MustRegister(m.requests, m.jobs, m.inFlight, build, collectors.NewGoCollector(),
+	m.registry.MustRegister(m.requests, m.jobs, m.inFlight, m.answers, build, collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
@@ -75,6 +80,7 @@ func (m *Metrics) Describe(ch chan<- *prometheus.Desc) {
 	m.requests.Describe(ch)
 	m.jobs.Describe(ch)
 	m.inFlight.Describe(ch)
+	m.answers.Describe(ch)
 }
 
 // Add adds the figures of a collector.
@@ -83,6 +89,30 @@ func (m *Metrics) Add(c prometheus.Collector) { m.registry.MustRegister(c) }
 // Handler serves the metrics in Prometheus' text form.
 func (m *Metrics) Handler() http.Handler {
 	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{Registry: m.registry})
+}
+
+// DNSAnswer counts an answer of the name server.
+func (m *Metrics) DNSAnswer(rcode string) { m.answers.WithLabelValues(rcode).Inc() }
+
+// Zones adds the figures of the zones that this process serves: how many, and for how long the oldest change has not been
+// served.
+func (m *Metrics) Zones(count func() int, lag func(ctx context.Context) (time.Duration, error)) {
+	m.registry.MustRegister(
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "stead_dns_zones", Help: "Zones that the name server of this process answers for."},
+			func() float64 { return float64(count()) }),
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Name: "stead_dns_zone_lag_seconds",
+			Help: "Age of the oldest change of a zone that the name server of this process does not serve; 0 when it serves all, NaN when nobody knows.",
+		}, func() float64 {
+			ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+			defer cancel()
+			behind, err := lag(ctx)
+			if err != nil {
+				return math.NaN()
+			}
+			return behind.Seconds()
+		}),
+	)
 }
 
 // Database adds the figures of the pool that writes and of the job queue.

@@ -39,6 +39,7 @@ CREATE TABLE nodes_nodes (
     cpus                BIGINT NOT NULL DEFAULT 0,    -- number of its processors, as it reports
     load_percent        BIGINT NOT NULL DEFAULT 0,    -- load of its processors in percent, as it reports
     accounts            BIGINT NOT NULL DEFAULT 0,    -- number of accounts on it, as it reports
+    mail_queue          BIGINT,                       -- messages that wait there, as it reports; NULL where it has no mail
     certificate_ends_at BIGINT,                       -- end of its certificate; NULL before it joined
     created_at          BIGINT NOT NULL,              -- when the operator added it
     joined_at           BIGINT,                       -- when it joined; NULL before that
