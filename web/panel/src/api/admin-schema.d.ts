@@ -2573,6 +2573,8 @@ export interface components {
             /** Format: double */
             load: number;
             /** Format: int64 */
+            mail_queue?: number;
+            /** Format: int64 */
             memory_free_mb: number;
             /** Format: int64 */
             memory_mb: number;
@@ -9253,6 +9255,7 @@ export interface operations {
                      *             "disk_free_mb": 512,
                      *             "disk_mb": 512,
                      *             "load": 1,
+                     *             "mail_queue": 1,
                      *             "memory_free_mb": 512,
                      *             "memory_mb": 512
                      *           },
@@ -9377,6 +9380,7 @@ export interface operations {
                      *           "disk_free_mb": 512,
                      *           "disk_mb": 512,
                      *           "load": 1,
+                     *           "mail_queue": 1,
                      *           "memory_free_mb": 512,
                      *           "memory_mb": 512
                      *         },
@@ -9521,6 +9525,7 @@ export interface operations {
                      *         "disk_free_mb": 512,
                      *         "disk_mb": 512,
                      *         "load": 1,
+                     *         "mail_queue": 1,
                      *         "memory_free_mb": 512,
                      *         "memory_mb": 512
                      *       },
@@ -9794,6 +9799,7 @@ export interface operations {
                      *         "disk_free_mb": 512,
                      *         "disk_mb": 512,
                      *         "load": 1,
+                     *         "mail_queue": 1,
                      *         "memory_free_mb": 512,
                      *         "memory_mb": 512
                      *       },
@@ -10082,6 +10088,7 @@ export interface operations {
                      *           "disk_free_mb": 512,
                      *           "disk_mb": 512,
                      *           "load": 1,
+                     *           "mail_queue": 1,
                      *           "memory_free_mb": 512,
                      *           "memory_mb": 512
                      *         },
@@ -10208,6 +10215,7 @@ export interface operations {
                      *         "disk_free_mb": 512,
                      *         "disk_mb": 512,
                      *         "load": 1,
+                     *         "mail_queue": 1,
                      *         "memory_free_mb": 512,
                      *         "memory_mb": 512
                      *       },
