@@ -2,6 +2,7 @@ package app
 
 import (
 	"bytes"
+	"encoding/json"
 	"strings"
 	"testing"
 
@@ -39,6 +40,29 @@ func pointer(parts ...string) string {
 		at += "/" + escape.Replace(p)
 	}
 	return at
+}
+
+func TestTheDocumentOfStaffDescribesEachOperation(t *testing.T) {
+	text, err := StaffOpenAPI(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var doc struct {
+		Paths map[string]map[string]struct{ OperationID, Description string }
+	}
+	if err := json.Unmarshal(text, &doc); err != nil {
+		t.Fatal(err)
+	}
+	for _, item := range doc.Paths {
+		for _, op := range item {
+			if op.Description == "" {
+				t.Errorf("%s is not described", op.OperationID)
+			}
+		}
+	}
+	if len(doc.Paths) < 50 {
+		t.Errorf("%d paths", len(doc.Paths))
+	}
 }
 
 func TestDocumentDescribesEachOperationWithExamples(t *testing.T) {

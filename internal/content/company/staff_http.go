@@ -69,7 +69,7 @@ func staffOperation[In, Out any](
 	id, method, path, summary string, roles []auth.Role, f func(ctx context.Context, p auth.Principal, in *In) (*Out, error),
 ) api.Operation[In, Out] {
 	op := api.ForStaff[In, Out](id, path, summary, roles)
-	op.Method, op.Handle, op.Example = method, f, staffExamples[id]
+	op.Method, op.Handle, op.Example, op.Description = method, f, staffExamples[id], staffDescriptions[id]
 	return op
 }
 
@@ -79,6 +79,20 @@ var staffExamples = map[string]string{
 		`"privacy_url": "", "imprint_url": "", "reason": "The new brand"}`,
 	"mails.change":      `{"subject": "{{.Company}}: a new password", "text": "Open this page within an hour:\n\n{{.Link}}"}`,
 	"company.set_image": `{"content": "PHN2ZyB4bWxucz0iaHR0cDovL3d3dy53My5vcmcvMjAwMC9zdmciLz4=", "reason": "The new brand"}`,
+}
+
+// staffDescriptions say what the summaries of the operations leave out.
+var staffDescriptions = map[string]string{
+	"company.get":          "What staff have set. A field that is empty has the configuration's value.",
+	"company.change":       "It is live at once on pages, in the panel and in mails. Empty fields have the configuration's values.",
+	"company.remove_image": "Without a logo the name stands in its place, without an icon its first letter.",
+	"company.set_image":    "The type is found out from the content. An SVG with anything but shapes is refused with the name of what it has.",
+	"mails.list":           "With their placeholders, and the languages in which staff have changed them.",
+	"mails.reset":          "The change is forgotten; the audit log keeps it.",
+	"mails.get":            "With the placeholders that it may have and those that it must have, and both forms as they would be sent.",
+	"mails.change": "`dry_run=true` only answers the preview. A placeholder that the mail does not have, or the lack of one that it " +
+		"needs, is refused.",
+	"mails.send_test": "The live text, to the caller's own address.",
 }
 
 func (s *Service) staff() []api.Route {

@@ -87,6 +87,8 @@ type exportIn struct {
 func (s *Service) Operations() []api.Route {
 	owners := []auth.Role{auth.Owner}
 	list := api.ForStaff[listIn, listWire]("audit.list", "/audit", "What staff have done, the newest first", owners)
+	list.Description = "Each row has who did what to whom, by which surface and in which request, why, and the state before and after. " +
+		"Pages follow one another by `cursor`. Rows are never changed or removed."
 	list.Handle = func(ctx context.Context, _ auth.Principal, in *listIn) (*listWire, error) {
 		found, err := s.List(ctx, in.filter(), in.Cursor, in.Limit+1)
 		if err != nil {
@@ -103,6 +105,7 @@ func (s *Service) Operations() []api.Route {
 		return &out, nil
 	}
 	export := api.ForStaff[exportIn, api.Empty]("audit.export", "/audit/export", "The audit log as a file, the newest entry first", owners)
+	export.Description = "The filters are those of the list. `format` is `csv` or `ndjson`."
 	export.ContentTypes = []string{"text/csv", "application/x-ndjson"}
 	export.Stream = func(ctx context.Context, _ auth.Principal, in *exportIn, w http.ResponseWriter, _ *http.Request) error {
 		return s.export(ctx, in, w)

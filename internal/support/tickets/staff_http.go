@@ -91,8 +91,20 @@ func staffOperation[In, Out any](
 	id, method, path, summary string, roles []auth.Role, f func(ctx context.Context, p auth.Principal, in *In) (*Out, error),
 ) api.Operation[In, Out] {
 	op := api.ForStaff[In, Out]("tickets."+id, path, summary, roles)
-	op.Method, op.Handle, op.Example = method, f, staffExamples[id]
+	op.Method, op.Handle, op.Example, op.Description = method, f, staffExamples[id], staffDescriptions[id]
 	return op
+}
+
+// staffDescriptions say what the summaries of the operations leave out.
+var staffDescriptions = map[string]string{
+	"list":          "`open` waits for staff, `waiting` for the customer.",
+	"get":           "With internal notes, which the customer does not see.",
+	"change":        "What the customer writes opens a ticket again.",
+	"attachment":    "It is served for downloading only: strangers wrote it.",
+	"answer":        "An answer is mailed to the customer; an internal note reaches nobody. Files are at most 5, and 3 MB together.",
+	"canned":        "They are put into an answer, which can be changed before it is sent.",
+	"save_canned":   "One with the same title is replaced.",
+	"remove_canned": "Answers that were given with it stay as they are.",
 }
 
 func (s *Service) staff() []api.Route {
@@ -114,6 +126,7 @@ func (s *Service) staff() []api.Route {
 		})
 	answer.Status, answer.MaxBody = http.StatusCreated, maxRequest
 	download := api.ForStaff[fileIn, api.Empty]("tickets.attachment", one+"/attachments/{attachment}", "Download an attachment of a ticket", auth.Roles())
+	download.Description = staffDescriptions["attachment"]
 	download.ContentTypes = []string{"application/octet-stream"}
 	download.Stream = func(ctx context.Context, _ auth.Principal, in *fileIn, w http.ResponseWriter, _ *http.Request) error {
 		f, err := s.File(ctx, in.Ticket, in.Attachment)

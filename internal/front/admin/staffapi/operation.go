@@ -31,6 +31,7 @@ func New(c Config) *Service { return &Service{c} }
 // read is an operation that reads.
 func read[In, Out any](id, path, summary string, roles []auth.Role, f func(ctx context.Context, in *In) (*Out, error)) api.Operation[In, Out] {
 	op := api.ForStaff[In, Out](id, path, summary, roles)
+	op.Description = descriptions[id]
 	op.Handle = func(ctx context.Context, _ auth.Principal, in *In) (*Out, error) { return f(ctx, in) }
 	return op
 }
@@ -49,6 +50,7 @@ func pay[In, Out any](
 	id, path, summary string, roles []auth.Role, f func(ctx context.Context, tx *db.Tx, in *In) (*Out, error),
 ) api.Operation[In, Out] {
 	op := api.ForStaff[In, Out](id, path, summary, roles)
+	op.Description = descriptions[id]
 	op.Method, op.Example = http.MethodPost, examples[id]
 	op.Commit = func(ctx context.Context, tx *db.Tx, _ auth.Principal, in *In) (*Out, error) { return f(ctx, tx, in) }
 	return op
