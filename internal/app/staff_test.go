@@ -90,6 +90,8 @@ func (w *staffWorld) prepare() {
 	write(`UPDATE nodes_nodes SET state = 'active', address = '192.0.2.1:8443', joined_at = $1 WHERE name = 'web1' RETURNING id`, now)
 	job := write(`INSERT INTO river_job (kind, args, max_attempts, attempt, state, finalized_at, queue)
 		VALUES ('test.none', '{}', 3, 3, 'discarded', CURRENT_TIMESTAMP, 'nobody') RETURNING id`)
+	toCancel := write(`INSERT INTO river_job (kind, args, max_attempts, attempt, state, queue)
+		VALUES ('test.none', '{}', 3, 1, 'retryable', 'nobody') RETURNING id`)
 	// There is no room for it, so it waits.
 	move := write(`INSERT INTO moves_moves (account_id, service_id, kind, from_panel, step, step_at, created_at)
 		SELECT account_id, id, 'recover', panel, 'plan', CAST($1 AS BIGINT), $1 FROM services WHERE id = $2 RETURNING id`, now, w.service)
@@ -128,6 +130,7 @@ func (w *staffWorld) prepare() {
 		"incident": fmt.Sprint(incident.ID), "image": "logo", "mail": "account.recovery", "language": "ru", "maintenance": fmt.Sprint(maintenance.ID),
 		// Things of one operation alone.
 		"staff.services.terminate": fmt.Sprint(toEnd), "staff.services.restore": fmt.Sprint(ended), "staff.addons.refuse": fmt.Sprint(toRefuse),
+		"staff.jobs.cancel": fmt.Sprint(toCancel),
 	}
 	// Bodies that the examples of the document are not.
 	w.bodies = map[string]string{

@@ -7,6 +7,7 @@ import (
 
 	"stead.dev/stead/internal/commerce/services/provisioning"
 	"stead.dev/stead/internal/platform/db"
+	"stead.dev/stead/internal/platform/fault"
 	"stead.dev/stead/internal/platform/jobs"
 	"stead.dev/stead/internal/platform/page"
 )
@@ -28,14 +29,40 @@ func ofService(id int64) func(args []byte) bool {
 	}
 }
 
-// FailedJobs reads a page of the jobs that have failed, the newest first: those that will be tried again, and those that were
-// given up.
-func (a *Admin) FailedJobs(ctx context.Context, p page.Params) (*page.List[jobs.Failed], error) {
-	found, total, err := a.Jobs.FailedJobs(ctx, a.DB, p.Limit(), p.Offset())
+// ListJobs reads a page of the jobs that a filter picks, the newest first.
+func (a *Admin) ListJobs(ctx context.Context, f jobs.Filter, p page.Params) (*page.List[jobs.Listed], error) {
+	found, total, err := a.Jobs.List(ctx, a.DB, f, p.Limit(), p.Offset())
 	if err != nil {
 		return nil, err
 	}
 	return page.Of(p, total, found), nil
+}
+
+// Job is a job with the attempts that have failed.
+type Job struct {
+	jobs.Listed
+	Failures []jobs.Attempt `json:"failures" doc:"The attempts that have failed, the first one first."`
+}
+
+// GetJob reads a job.
+func (a *Admin) GetJob(ctx context.Context, id int64) (*Job, error) {
+	l, failed, err := a.Jobs.Get(ctx, a.DB, id)
+	if errors.Is(err, db.ErrNoRows) {
+		err = fault.NotFound.New()
+	}
+	return &Job{l, failed}, err
+}
+
+// CancelJob ends a job that waits, so that it is not tried again.
+func (a *Admin) CancelJob(ctx context.Context, id int64) error {
+	ctx = a.change(ctx, "job.cancel", "", rowOf("job", "river_job", "kind, state, attempt, max_attempts", "id", id))
+	return a.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
+		err := a.Jobs.Cancel(ctx, tx, id)
+		if errors.Is(err, db.ErrNoRows) {
+			err = errNothingToCancel.New()
+		}
+		return err
+	})
 }
 
 // RetryJob has a job that has failed tried again at once.

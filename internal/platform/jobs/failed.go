@@ -2,8 +2,10 @@ package jobs
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/riverqueue/river/rivertype"
@@ -11,40 +13,120 @@ import (
 	"stead.dev/stead/internal/platform/db"
 )
 
-// Failed is a job that has failed at least once and is not done.
-type Failed struct {
+// Listed is a job as operators see it.
+type Listed struct {
 	ID    int64  `json:"id"`
 	Kind  string `json:"kind" doc:"What it does, such as services.provision."`
 	Queue string `json:"queue"`
 	// State is retryable while it is tried again by itself, discarded after its last attempt.
-	State       string    `json:"state" enum:"retryable,discarded,cancelled"`
+	State       string    `json:"state" enum:"available,pending,scheduled,running,retryable,discarded,cancelled,completed"`
 	Attempt     int       `json:"attempt"`
 	MaxAttempts int       `json:"max_attempts"`
 	Arguments   string    `json:"arguments" doc:"Its arguments as JSON: ids."`
 	Error       string    `json:"error" doc:"Of the last attempt."`
 	CreatedAt   time.Time `json:"created_at"`
-	NextAt      time.Time `json:"next_at" doc:"When it is tried again; in the past where it is not."`
+	NextAt      time.Time `json:"next_at" doc:"When it is tried; in the past where it is not."`
 }
 
-const failedStates = `('retryable', 'discarded', 'cancelled')`
+// Attempt is an attempt that has failed.
+type Attempt struct {
+	At      time.Time `json:"at"`
+	Attempt int       `json:"attempt"`
+	Error   string    `json:"error"`
+}
 
-// FailedJobs reads a page of the jobs that have failed and are not done, the newest first, and counts all of them.
-func (q *Queue) FailedJobs(ctx context.Context, r db.Querier, limit, offset int) (all []Failed, total int, err error) {
-	// River keeps arguments and errors in each engine's own form.
-	micros := q.micros
+// Filter picks jobs. An empty State picks those that have failed at least once and are not done; other empty fields pick all.
+type Filter struct{ State, Kind, Queue string }
+
+const (
+	failedStates = `('retryable', 'discarded', 'cancelled')`
+	// waitingStates are those of a job that nobody works on and that would be done.
+	waitingStates = `('available', 'pending', 'scheduled', 'retryable')`
+)
+
+// states are all that River has.
+var states = []string{"available", "pending", "scheduled", "running", "retryable", "discarded", "cancelled", "completed"}
+
+// where is the condition of a filter, with its arguments. The state is a word of the statement: PostgreSQL has a type of its own for it.
+func (f Filter) where() (string, []any) {
+	condition, args := ` WHERE state IN `+failedStates, []any{}
+	if slices.Contains(states, f.State) {
+		condition = ` WHERE state = '` + f.State + `'`
+	}
+	for column, value := range map[string]string{"kind": f.Kind, "queue": f.Queue} {
+		if value != "" {
+			args = append(args, value)
+			condition += fmt.Sprintf(` AND %s = $%d`, column, len(args))
+		}
+	}
+	return condition, args
+}
+
+// List reads a page of the jobs that a filter picks, the newest first, and counts all of them.
+func (q *Queue) List(ctx context.Context, r db.Querier, f Filter, limit, offset int) (all []Listed, total int, err error) {
+	where, args := f.where()
+	if err := r.QueryRow(ctx, `SELECT COUNT(*) FROM river_job`+where, args...).Scan(&total); err != nil {
+		return nil, 0, fmt.Errorf("jobs: count: %w", err)
+	}
+	page := fmt.Sprintf(` ORDER BY id DESC LIMIT $%d OFFSET $%d`, len(args)+1, len(args)+2)
+	all, err = db.Collect(ctx, r, scanListed, `SELECT `+q.listedColumns()+` FROM river_job`+where+page, append(args, limit, offset)...)
+	return all, total, err
+}
+
+// listedColumns are those of a Listed. River keeps arguments, errors and times in each engine's own form.
+func (q *Queue) listedColumns() string {
 	text, last := `json(args)`, `COALESCE(json_extract(errors, '$[#-1].error'), '')`
 	if q.pg != nil {
 		text, last = `CAST(args AS TEXT)`, `COALESCE(errors[array_length(errors, 1)] ->> 'error', '')`
 	}
-	if err := r.QueryRow(ctx, `SELECT COUNT(*) FROM river_job WHERE state IN `+failedStates).Scan(&total); err != nil {
-		return nil, 0, fmt.Errorf("jobs: count the failed ones: %w", err)
+	return `id, kind, queue, CAST(state AS TEXT), attempt, max_attempts, ` + text + `, ` + last + `, ` + q.micros("created_at") + `, ` + q.micros("scheduled_at")
+}
+
+func scanListed(row db.Row) (l Listed, err error) {
+	err = row.Scan(&l.ID, &l.Kind, &l.Queue, &l.State, &l.Attempt, &l.MaxAttempts, &l.Arguments, &l.Error, &l.CreatedAt, &l.NextAt)
+	return l, err
+}
+
+// Get reads a job with the attempts that have failed, the first one first; db.ErrNoRows for one that is unknown.
+func (q *Queue) Get(ctx context.Context, r db.Querier, id int64) (l Listed, failed []Attempt, err error) {
+	if l, err = scanListed(r.QueryRow(ctx, `SELECT `+q.listedColumns()+` FROM river_job WHERE id = $1`, id)); err != nil {
+		return l, nil, err
 	}
-	all, err = db.Collect(ctx, r, func(row db.Row) (f Failed, err error) {
-		err = row.Scan(&f.ID, &f.Kind, &f.Queue, &f.State, &f.Attempt, &f.MaxAttempts, &f.Arguments, &f.Error, &f.CreatedAt, &f.NextAt)
-		return f, err
-	}, `SELECT id, kind, queue, CAST(state AS TEXT), attempt, max_attempts, `+text+`, `+last+`, `+micros("created_at")+`, `+micros("scheduled_at")+`
-		FROM river_job WHERE state IN `+failedStates+` ORDER BY id DESC LIMIT $1 OFFSET $2`, limit, offset)
-	return all, total, err
+	all := `COALESCE(json(errors), '[]')`
+	if q.pg != nil {
+		all = `COALESCE(CAST(array_to_json(errors) AS TEXT), '[]')`
+	}
+	var text string
+	if err := r.QueryRow(ctx, `SELECT `+all+` FROM river_job WHERE id = $1`, id).Scan(&text); err != nil {
+		return l, nil, err
+	}
+	failed = []Attempt{}
+	if err := json.Unmarshal([]byte(text), &failed); err != nil {
+		return l, nil, fmt.Errorf("jobs: errors of %d: %w", id, err)
+	}
+	return l, failed, nil
+}
+
+// Cancel ends a job that waits, so that it is not tried again. It returns db.ErrNoRows for a job that is unknown, runs or is done.
+func (q *Queue) Cancel(ctx context.Context, tx *db.Tx, id int64) error {
+	var found int64
+	if err := tx.QueryRow(ctx, `SELECT id FROM river_job WHERE id = $1 AND state IN `+waitingStates, id).Scan(&found); err != nil {
+		return err
+	}
+	liteTx, pgTx := tx.Handles()
+	var err error
+	if q.pg != nil {
+		_, err = q.pg.JobCancelTx(ctx, pgTx, id)
+	} else {
+		_, err = q.lite.JobCancelTx(ctx, liteTx, id)
+	}
+	if errors.Is(err, rivertype.ErrNotFound) {
+		return db.ErrNoRows
+	}
+	if err != nil {
+		return fmt.Errorf("jobs: cancel %d: %w", id, err)
+	}
+	return nil
 }
 
 // micros is a statement's expression for a time of River, which keeps times in each engine's own form, in microseconds of Unix time.

@@ -178,6 +178,75 @@ func BenchmarkPickUp(b *testing.B) {
 	}
 }
 
+func TestJobsAreListedAndCancelled(t *testing.T) {
+	t.Parallel()
+	testkit.Engines(t, func(t *testing.T, d *db.DB, _ *clock.Fake) {
+		q := newQueue(t, d, func(context.Context, int64) error { return nil }, func() {})
+		ctx := t.Context()
+		failures := `'[{"at":"2026-11-01T10:00:00Z","attempt":1,"error":"down"},{"at":"2026-11-01T10:01:00Z","attempt":2,"error":"still down"}]'`
+		later := `datetime('now', '+1 day')`
+		if d.Engine() == "postgres" {
+			later = `CURRENT_TIMESTAMP + INTERVAL '1 day'`
+			failures = `ARRAY['{"at":"2026-11-01T10:00:00Z","attempt":1,"error":"down"}', '{"at":"2026-11-01T10:01:00Z","attempt":2,"error":"still down"}']::jsonb[]`
+		}
+		in := func(f func(ctx context.Context, tx *db.Tx) error) error { return d.InTx(ctx, f) }
+		write := func(kind, state, queue, failures string) (id int64) {
+			t.Helper()
+			err := in(func(ctx context.Context, tx *db.Tx) error {
+				return tx.QueryRow(ctx, `INSERT INTO river_job (kind, args, max_attempts, attempt, state, queue, scheduled_at, finalized_at, errors)
+					VALUES ('`+kind+`', '{"service_id": 7}', 25, 2, '`+state+`', '`+queue+`', `+later+`, `+map[bool]string{true: "CURRENT_TIMESTAMP", false: "NULL"}[state == "discarded"]+`, `+failures+`)
+					RETURNING id`).Scan(&id)
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return id
+		}
+		retried, given := write("a.work", "retryable", "one", failures), write("b.work", "discarded", "two", failures)
+		waits, runs := write("a.work", "available", "two", "NULL"), write("a.work", "running", "one", "NULL")
+		for f, want := range map[jobs.Filter][]int64{
+			{}:                                    {given, retried},
+			{State: "available", Queue: "two"}:    {waits},
+			{State: "running", Kind: "a.work"}:    {runs},
+			{State: "running", Kind: "b.work"}:    nil,
+			{Queue: "two"}:                        {given},
+			{Kind: "a.work", Queue: "one"}:        {retried},
+			{State: "' OR '1' = '1"}:              {given, retried},
+			{State: "available", Queue: "nobody"}: nil,
+		} {
+			list, total, err := q.List(ctx, d, f, 10, 0)
+			var ids []int64
+			for _, l := range list {
+				ids = append(ids, l.ID)
+			}
+			if err != nil || total != len(want) || !slices.Equal(ids, want) {
+				t.Errorf("%+v: %v of %d, %v", f, ids, total, err)
+			}
+		}
+		l, failed, err := q.Get(ctx, d, retried)
+		if err != nil || l.Error != "still down" || len(failed) != 2 || failed[0].Error != "down" || failed[1].Attempt != 2 || failed[1].At.IsZero() {
+			t.Errorf("%+v, %+v, %v", l, failed, err)
+		}
+		if _, failed, err := q.Get(ctx, d, waits); err != nil || len(failed) != 0 {
+			t.Errorf("%+v, %v", failed, err)
+		}
+		if _, _, err := q.Get(ctx, d, 999_999); !errors.Is(err, db.ErrNoRows) {
+			t.Error(err)
+		}
+		cancel := func(id int64) error {
+			return in(func(ctx context.Context, tx *db.Tx) error { return q.Cancel(ctx, tx, id) })
+		}
+		for id, ends := range map[int64]bool{retried: true, waits: true, runs: false, given: false, 999_999: false} {
+			if err := cancel(id); ends != (err == nil) || !ends && !errors.Is(err, db.ErrNoRows) {
+				t.Errorf("cancelled %d: %v", id, err)
+			}
+		}
+		if list, _, err := q.List(ctx, d, jobs.Filter{State: "cancelled"}, 10, 0); err != nil || len(list) != 2 {
+			t.Errorf("%+v, %v", list, err)
+		}
+	})
+}
+
 func TestFailedJobsComeAtOnceWhenTheyAreToldTo(t *testing.T) {
 	t.Parallel()
 	testkit.Engines(t, func(t *testing.T, d *db.DB, _ *clock.Fake) {

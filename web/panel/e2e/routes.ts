@@ -65,6 +65,7 @@ export const staffRoutes = [
   "/staff/canned-answers",
   "/staff/nodes",
   "/staff/jobs",
+  "/staff/jobs?state=completed",
   "/staff/webhooks",
   "/staff/incidents",
   "/staff/sla",

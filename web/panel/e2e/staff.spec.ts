@@ -160,3 +160,21 @@ test("the text of a mail is tried, made live and taken back", async ({ page, exp
   await page.getByRole("dialog").getByRole("button", { name: "Back to the shipped text" }).click();
   await expect(text).toHaveValue(/Somebody, probably you/);
 });
+
+test("jobs are filtered by state and kind, and one is looked at", async ({ page }) => {
+  await page.goto("/panel/staff/jobs");
+  await page.getByRole("combobox", { name: "State" }).selectOption({ label: "Done" });
+  await page.waitForURL(/state=completed/);
+  await page.getByRole("textbox", { name: "Job" }).fill("nobody.does.this");
+  await page.getByRole("button", { name: "Filter" }).click();
+  await expect(page.getByText("There is no such job")).toBeVisible();
+  await page.getByRole("textbox", { name: "Job" }).fill("");
+  await page.getByRole("button", { name: "Filter" }).click();
+  const details = page.getByRole("button", { name: /^Details/ });
+  await details.first().click();
+  const dialog = page.getByRole("dialog", { name: "Details" });
+  await expect(dialog.getByText("Attempts that failed")).toBeVisible();
+  await page.keyboard.press("Escape");
+  await expect(dialog).toBeHidden();
+  await expect(details.first()).toBeFocused();
+});

@@ -29,6 +29,7 @@ var examples = map[string]string{ //nolint:gosec // no credentials
 	"nodes.maintenance":          `{"on": true, "reason": "New disks, 22:00 to 23:00"}`,
 	"nodes.evacuate":             `{"reason": "The machine is returned in March"}`,
 	"services.move":              `{"to": "web2", "reason": "Its disks are slow, ticket 17"}`,
+	"jobs.cancel":                `{"reason": "Its service was removed by hand"}`,
 	"moves.cancel":               `{"reason": "The machine is back"}`,
 	"sections.set":               `{"enabled": true}`,
 	"reviews.decide":             `{"version": 1, "approve": true}`,

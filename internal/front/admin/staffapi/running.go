@@ -120,6 +120,18 @@ type jobIn struct {
 	Job int64 `path:"job" minimum:"1"`
 }
 
+type jobsIn struct {
+	page.Params
+	State string `query:"state" enum:"available,pending,scheduled,running,retryable,discarded,cancelled,completed" doc:"Without it, those that have failed and are not done"`
+	Kind  string `query:"kind" maxLength:"100" doc:"Exactly, such as services.provision"`
+	Queue string `query:"queue" maxLength:"100"`
+}
+
+type cancelJobIn struct {
+	jobIn
+	Body reasonBody
+}
+
 type reviewsIn struct {
 	page.Params
 	Status string `query:"status" enum:"pending,approved,rejected" default:"pending"`
@@ -274,8 +286,15 @@ func (s *Service) running() []api.Route {
 			func(ctx context.Context, in *deliveriesIn) (*page.List[admin.Delivery], error) {
 				return a.Deliveries(ctx, in.Status, in.Account, in.Params)
 			}),
-		read("jobs.failed", "/jobs", "Jobs that have failed and are not done, the newest first", everyone, func(ctx context.Context, in *page.Params) (*page.List[jobs.Failed], error) {
-			return a.FailedJobs(ctx, *in)
+		read("jobs.list", "/jobs", "Background jobs, the newest first: those that have failed and are not done, or those in a state", everyone,
+			func(ctx context.Context, in *jobsIn) (*page.List[jobs.Listed], error) {
+				return a.ListJobs(ctx, jobs.Filter{State: in.State, Kind: in.Kind, Queue: in.Queue}, in.Params)
+			}),
+		read("jobs.get", "/jobs/{job}", "A background job with the attempts that have failed", everyone, func(ctx context.Context, in *jobIn) (*admin.Job, error) {
+			return a.GetJob(ctx, in.Job)
+		}),
+		change("jobs.cancel", http.MethodPost, "/jobs/{job}/cancel", "End a job that waits, so that it is not tried again", machines, func(ctx context.Context, in *cancelJobIn) (*api.Empty, error) {
+			return nil, a.CancelJob(admin.Because(ctx, in.Body.Reason), in.Job)
 		}),
 		change("jobs.retry", http.MethodPost, "/jobs/{job}/retry", "Try a failed job again at once", machines, func(ctx context.Context, in *jobIn) (*api.Empty, error) {
 			return nil, a.RetryJob(ctx, in.Job)

@@ -51,7 +51,7 @@ export const staffPages: StaffEntry[] = [
   { to: "topups", label: "nav.topups", icon: IconCoin, operation: "staff.topups.waiting" },
   { to: "addons", label: "nav.addons", icon: IconPuzzle, operation: "staff.addons.waiting" },
   { to: "nodes", label: "nav.nodes", icon: IconServer2, operation: "staff.nodes.list" },
-  { to: "jobs", label: "nav.jobs", icon: IconChecks, operation: "staff.jobs.failed" },
+  { to: "jobs", label: "nav.jobs", icon: IconChecks, operation: "staff.jobs.list" },
   { to: "webhooks", label: "nav.webhooks", icon: IconWebhook, operation: "staff.webhooks.deliveries" },
   { to: "incidents", label: "nav.incidents", icon: IconActivity, operation: "staff.incidents.list" },
   { to: "sla", label: "nav.sla", icon: IconHeartRateMonitor, operation: "staff.sla.list" },

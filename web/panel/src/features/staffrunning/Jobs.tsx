@@ -1,6 +1,7 @@
-import { Code, Text } from "@mantine/core";
+import { Button, Code, Group, List, Modal, Stack, Text, TextInput } from "@mantine/core";
 import { IconChecks } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
+import { useState } from "react";
 
 import { DataTable } from "~/ui/DataTable";
 import { Empty } from "~/ui/Empty";
@@ -9,27 +10,51 @@ import { PageHeader } from "~/ui/PageHeader";
 import { Pager } from "~/ui/Pager";
 import { Act } from "~/ui/staff/Act";
 import { useChanged } from "~/ui/staff/changed";
-import { numberIn, type StaffPage } from "~/ui/staff/page";
+import { Filter } from "~/ui/staff/Filter";
+import { numberIn, oneIn, textIn, type StaffPage } from "~/ui/staff/page";
 import { t as shared } from "~/ui/staff/texts";
-import { Status } from "~/ui/Status";
+import { Status, type Tone } from "~/ui/Status";
 import { When } from "~/ui/When";
 
-import { jobs, retryJob } from "./api";
+import { cancelJob, job, jobs, jobStates, retryJob, type Job, type JobSearch } from "./api";
 import { t } from "./texts";
 
-const tones = { retryable: "warn", discarded: "bad", cancelled: "neutral" } as const;
+const tones: Record<Job["state"], Tone> = {
+  retryable: "warn",
+  discarded: "bad",
+  cancelled: "neutral",
+  running: "busy",
+  available: "neutral",
+  scheduled: "neutral",
+  pending: "neutral",
+  completed: "good",
+};
 
-/** The jobs that have failed: why, when they are tried again, and the button to do it now. */
-export function Jobs({ search, onSearch }: StaffPage) {
-  const query = useQuery(jobs(numberIn(search.page) ?? 1));
-  const changed = useChanged();
+const failed = new Set<Job["state"]>(["retryable", "discarded", "cancelled"]);
+const waiting = new Set<Job["state"]>(["available", "pending", "scheduled", "retryable"]);
+
+/** Background jobs: those that have failed, or those in a state; why, when they are tried, and what staff can do about it. */
+export function Jobs({ search: raw, onSearch }: StaffPage) {
+  const search: JobSearch = {
+    page: numberIn(raw.page),
+    state: oneIn(raw.state, jobStates),
+    kind: textIn(raw.kind),
+    queue: textIn(raw.queue),
+  };
+  const query = useQuery(jobs(search));
+  const [shown, setShown] = useState<number | null>(null);
   return (
     <>
       <PageHeader title={t("jobs.title")} description={t("jobs.description")} />
+      <Filters key={`${search.kind} ${search.queue}`} search={search} onSearch={onSearch} />
       <Load query={query}>
         {({ data, meta }) =>
           data.length === 0 ? (
-            <Empty icon={IconChecks} title={t("jobs.none")} text={t("jobs.none.text")} />
+            <Empty
+              icon={IconChecks}
+              title={t(search.state || search.kind || search.queue ? "jobs.none.such" : "jobs.none")}
+              text={t("jobs.none.text")}
+            />
           ) : (
             <>
               <DataTable
@@ -39,46 +64,139 @@ export function Jobs({ search, onSearch }: StaffPage) {
                 columns={[
                   { key: "kind", label: t("jobs.kind"), render: (row) => <Code>{row.kind}</Code> },
                   { key: "arguments", label: t("jobs.arguments"), render: (row) => <Code>{row.arguments}</Code> },
-                  {
-                    key: "state",
-                    label: shared("column.status"),
-                    render: (row) => (
-                      <Status
-                        tone={tones[row.state]}
-                        label={`${t(`job.${row.state}`)} (${row.attempt}/${row.max_attempts})`}
-                      />
-                    ),
-                  },
+                  { key: "state", label: shared("column.status"), render: (row) => <State job={row} /> },
                   { key: "error", label: t("jobs.error"), render: (row) => <Text size="sm">{row.error || "–"}</Text> },
                   {
                     key: "next",
                     label: t("jobs.next"),
-                    render: (row) => (row.state === "retryable" ? <When time={row.next_at} form="relative" /> : "–"),
+                    render: (row) => (waiting.has(row.state) ? <When time={row.next_at} form="relative" /> : "–"),
                   },
                   {
                     key: "actions",
                     label: shared("column.actions"),
                     actions: true,
                     render: (row) => (
-                      <Act
-                        operation="staff.jobs.retry"
-                        label={t("jobs.retry")}
-                        size="compact-sm"
-                        text={t("jobs.retry.text", { kind: row.kind })}
-                        act={async () => {
-                          await retryJob(row.id);
-                          await changed(t("jobs.retried"));
-                        }}
-                      />
+                      <Group gap="xs" justify="flex-end">
+                        <Button size="compact-sm" variant="subtle" onClick={() => setShown(row.id)}>
+                          {t("jobs.details")}
+                          <span className="visually-hidden">: {row.kind}</span>
+                        </Button>
+                        <Acts job={row} />
+                      </Group>
                     ),
                   },
                 ]}
               />
-              <Pager meta={meta} onChange={(page) => onSearch({ page })} />
+              <Pager meta={meta} onChange={(page) => onSearch({ ...search, page })} />
             </>
           )
         }
       </Load>
+      <Modal opened={shown !== null} onClose={() => setShown(null)} title={t("jobs.details")} size="lg">
+        {shown !== null && <Details id={shown} />}
+      </Modal>
     </>
+  );
+}
+
+function Filters({ search, onSearch }: { search: JobSearch; onSearch: StaffPage["onSearch"] }) {
+  const [kind, setKind] = useState(search.kind ?? "");
+  const [queue, setQueue] = useState(search.queue ?? "");
+  const typed = { kind: kind.trim() || undefined, queue: queue.trim() || undefined };
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        onSearch({ state: search.state, ...typed });
+      }}
+    >
+      <Group align="flex-end" mb="md">
+        <Filter
+          label={shared("column.status")}
+          value={search.state}
+          options={jobStates.map((one) => [one, t(`job.${one}`)] as const)}
+          all={t("jobs.failed")}
+          onChange={(state) => onSearch({ state, ...typed })}
+        />
+        <TextInput label={t("jobs.kind")} value={kind} onChange={(event) => setKind(event.currentTarget.value)} />
+        <TextInput label={t("jobs.queue")} value={queue} onChange={(event) => setQueue(event.currentTarget.value)} />
+        <Button type="submit" variant="default">
+          {t("jobs.filter")}
+        </Button>
+      </Group>
+    </form>
+  );
+}
+
+function State({ job: { state, attempt, max_attempts } }: { job: Job }) {
+  return <Status tone={tones[state]} label={`${t(`job.${state}`)} (${attempt}/${max_attempts})`} />;
+}
+
+function Acts({ job: { id, kind, state } }: { job: Job }) {
+  const changed = useChanged();
+  return (
+    <>
+      {failed.has(state) && (
+        <Act
+          operation="staff.jobs.retry"
+          label={t("jobs.retry")}
+          size="compact-sm"
+          text={t("jobs.retry.text", { kind })}
+          act={async () => {
+            await retryJob(id);
+            await changed(t("jobs.retried"));
+          }}
+        />
+      )}
+      {waiting.has(state) && (
+        <Act
+          operation="staff.jobs.cancel"
+          label={t("jobs.cancel")}
+          size="compact-sm"
+          text={t("jobs.cancel.text", { kind })}
+          reason="staff"
+          danger
+          act={async ({ reason }) => {
+            await cancelJob(id, reason);
+            await changed(t("jobs.cancelled"));
+          }}
+        />
+      )}
+    </>
+  );
+}
+
+function Details({ id }: { id: number }) {
+  const query = useQuery(job(id));
+  return (
+    <Load query={query}>
+      {(one) => (
+        <Stack gap="sm">
+          <Group gap="xs">
+            <Code>{one.kind}</Code>
+            <State job={one} />
+          </Group>
+          <Code block>{one.arguments}</Code>
+          <Text size="sm">
+            {t("jobs.queue")}: <Code>{one.queue}</Code> · {shared("column.created")}: <When time={one.created_at} />
+          </Text>
+          <Text fw={600}>{t("jobs.failures")}</Text>
+          {one.failures.length === 0 ? (
+            <Text size="sm">{t("jobs.failures.none")}</Text>
+          ) : (
+            <List size="sm" spacing="xs" type="ordered" withPadding>
+              {one.failures.map((failure) => (
+                <List.Item key={failure.attempt}>
+                  <When time={failure.at} />
+                  <Code block style={{ whiteSpace: "pre-wrap", overflowWrap: "anywhere" }}>
+                    {failure.error}
+                  </Code>
+                </List.Item>
+              ))}
+            </List>
+          )}
+        </Stack>
+      )}
+    </Load>
   );
 }

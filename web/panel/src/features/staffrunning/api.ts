@@ -24,13 +24,39 @@ export const recover = (node: string, reason: string) =>
 export const evacuate = (node: string, to: string | undefined, reason: string) =>
   call(staff.POST("/api/v1/admin/nodes/{node}/evacuate", { ...of(node), body: { to, reason } }));
 
-export const jobs = (page: number) =>
+export type Job = Schemas["JobsListed"];
+export const jobStates = [
+  "retryable",
+  "discarded",
+  "cancelled",
+  "running",
+  "available",
+  "scheduled",
+  "pending",
+  "completed",
+] as const satisfies Job["state"][];
+
+export interface JobSearch {
+  page?: number;
+  state?: Job["state"];
+  kind?: string;
+  queue?: string;
+}
+
+export const jobs = (query: JobSearch) =>
   queryOptions({
-    queryKey: ["staff", "jobs", page],
-    queryFn: ({ signal }) => call(staff.GET("/api/v1/admin/jobs", { params: { query: { page } }, signal })),
+    queryKey: ["staff", "jobs", query],
+    queryFn: ({ signal }) => call(staff.GET("/api/v1/admin/jobs", { params: { query }, signal })),
     placeholderData: keepPreviousData,
     refetchInterval: 10_000,
   });
+export const job = (id: number) =>
+  queryOptions({
+    queryKey: ["staff", "jobs", "one", id],
+    queryFn: ({ signal }) => call(staff.GET("/api/v1/admin/jobs/{job}", { params: { path: { job: id } }, signal })),
+  });
+export const cancelJob = (id: number, reason: string) =>
+  call(staff.POST("/api/v1/admin/jobs/{job}/cancel", { params: { path: { job: id } }, body: { reason } }));
 export const retryJob = (job: number) =>
   call(staff.POST("/api/v1/admin/jobs/{job}/retry", { params: { path: { job } } }));
 

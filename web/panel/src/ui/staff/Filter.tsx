@@ -7,11 +7,14 @@ export function Filter<V extends string>({
   label,
   value,
   options,
+  all = t("filter.all"),
   onChange,
 }: {
   label: string;
   value: V | undefined;
   options: readonly (readonly [V, string])[];
+  /** What no choice means. */
+  all?: string;
   onChange: (next: V | undefined) => void;
 }) {
   return (
@@ -19,7 +22,7 @@ export function Filter<V extends string>({
       label={label}
       value={value ?? ""}
       onChange={(event) => onChange((event.currentTarget.value || undefined) as V | undefined)}
-      data={[{ value: "", label: t("filter.all") }, ...options.map(([one, name]) => ({ value: one, label: name }))]}
+      data={[{ value: "", label: all }, ...options.map(([one, name]) => ({ value: one, label: name }))]}
       maw={260}
     />
   );
