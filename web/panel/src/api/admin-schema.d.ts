@@ -11,7 +11,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The add-ons that staff must set up, the oldest first */
+        /**
+         * The add-ons that staff must set up, the oldest first
+         * @description Such as a dedicated IP address: customers have paid for them, and nothing is set up by itself.
+         */
         get: operations["staff.addons.waiting"];
         put?: never;
         post?: never;
@@ -30,7 +33,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Say that an add-on is set up */
+        /**
+         * Say that an add-on is set up
+         * @description The customer sees what is entered, such as the address.
+         */
         post: operations["staff.addons.make"];
         delete?: never;
         options?: never;
@@ -47,7 +53,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Refuse an add-on and refund its money */
+        /**
+         * Refuse an add-on and refund its money
+         * @description What was paid for it goes back to the wallet.
+         */
         post: operations["staff.addons.refuse"];
         delete?: never;
         options?: never;
@@ -62,7 +71,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What staff have done, the newest first */
+        /**
+         * What staff have done, the newest first
+         * @description Each row has who did what to whom, by which surface and in which request, why, and the state before and after. Pages follow one another by `cursor`. Rows are never changed or removed.
+         */
         get: operations["staff.audit.list"];
         put?: never;
         post?: never;
@@ -79,7 +91,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The audit log as a file, the newest entry first */
+        /**
+         * The audit log as a file, the newest entry first
+         * @description The filters are those of the list. `format` is `csv` or `ndjson`.
+         */
         get: operations["staff.audit.export"];
         put?: never;
         post?: never;
@@ -96,9 +111,15 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The answers that staff give often */
+        /**
+         * The answers that staff give often
+         * @description They are put into an answer, which can be changed before it is sent.
+         */
         get: operations["staff.tickets.canned"];
-        /** Write the canned answer of a title */
+        /**
+         * Write the canned answer of a title
+         * @description One with the same title is replaced.
+         */
         put: operations["staff.tickets.save_canned"];
         post?: never;
         delete?: never;
@@ -117,7 +138,10 @@ export interface paths {
         get?: never;
         put?: never;
         post?: never;
-        /** Remove a canned answer */
+        /**
+         * Remove a canned answer
+         * @description Answers that were given with it stay as they are.
+         */
         delete: operations["staff.tickets.remove_canned"];
         options?: never;
         head?: never;
@@ -131,9 +155,15 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The catalogue as a YAML file */
+        /**
+         * The catalogue as a YAML file
+         * @description The file that the import takes: products, plans, prices and limits.
+         */
         get: operations["staff.catalog.export"];
-        /** Make the catalogue what a YAML file says; plans that it does not name are taken off sale */
+        /**
+         * Make the catalogue what a YAML file says; plans that it does not name are taken off sale
+         * @description `dry_run=true` says what would change, and changes nothing.
+         */
         put: operations["staff.catalog.import"];
         post?: never;
         delete?: never;
@@ -149,9 +179,15 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** How the company shows itself */
+        /**
+         * How the company shows itself
+         * @description What staff have set. A field that is empty has the configuration's value.
+         */
         get: operations["staff.company.get"];
-        /** Change how the company shows itself */
+        /**
+         * Change how the company shows itself
+         * @description It is live at once on pages, in the panel and in mails. Empty fields have the configuration's values.
+         */
         put: operations["staff.company.change"];
         post?: never;
         delete?: never;
@@ -168,10 +204,16 @@ export interface paths {
             cookie?: never;
         };
         get?: never;
-        /** Upload the company's logo or icon */
+        /**
+         * Upload the company's logo or icon
+         * @description The type is found out from the content. An SVG with anything but shapes is refused with the name of what it has.
+         */
         put: operations["staff.company.set_image"];
         post?: never;
-        /** Remove the company's logo or icon */
+        /**
+         * Remove the company's logo or icon
+         * @description Without a logo the name stands in its place, without an icon its first letter.
+         */
         delete: operations["staff.company.remove_image"];
         options?: never;
         head?: never;
@@ -185,10 +227,16 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The coupons with what they gave, the newest first */
+        /**
+         * The coupons with what they gave, the newest first
+         * @description With what each has given.
+         */
         get: operations["staff.coupons.list"];
         put?: never;
-        /** Make a coupon */
+        /**
+         * Make a coupon
+         * @description The code is what customers enter. A coupon is not changed afterwards, only ended.
+         */
         post: operations["staff.coupons.create"];
         delete?: never;
         options?: never;
@@ -205,7 +253,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** End a coupon */
+        /**
+         * End a coupon
+         * @description No further order is made or paid with it.
+         */
         post: operations["staff.coupons.disable"];
         delete?: never;
         options?: never;
@@ -220,7 +271,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The rates by which prices are shown */
+        /**
+         * The rates by which prices are shown
+         * @description Prices are kept in US dollars; a rate says how they are shown.
+         */
         get: operations["staff.currencies.list"];
         put?: never;
         post?: never;
@@ -238,7 +292,10 @@ export interface paths {
             cookie?: never;
         };
         get?: never;
-        /** Set the rate of a currency, as of today */
+        /**
+         * Set the rate of a currency, as of today
+         * @description Prices are kept in US dollars; the rate says how they are shown.
+         */
         put: operations["staff.currencies.set"];
         post?: never;
         delete?: never;
@@ -254,7 +311,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The customers, the newest first */
+        /**
+         * The customers, the newest first
+         * @description `q` finds a part of the name or address.
+         */
         get: operations["staff.customers.list"];
         put?: never;
         post?: never;
@@ -271,7 +331,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** A customer, with balance, counts and notes */
+        /**
+         * A customer, with balance, counts and notes
+         * @description Money, counts of what the customer has, and the notes of staff, which the customer does not see.
+         */
         get: operations["staff.customers.get"];
         put?: never;
         post?: never;
@@ -290,7 +353,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Give a customer money */
+        /**
+         * Give a customer money
+         * @description Needs an `Idempotency-Key`. The customer reads the reason beside the movement.
+         */
         post: operations["staff.customers.credit"];
         delete?: never;
         options?: never;
@@ -307,7 +373,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Take money from a customer, no more than can be spent */
+        /**
+         * Take money from a customer, no more than can be spent
+         * @description Needs an `Idempotency-Key`. More than the customer can spend is refused. The customer reads the reason beside the movement.
+         */
         post: operations["staff.customers.debit"];
         delete?: never;
         options?: never;
@@ -322,7 +391,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The movements of a customer's money, the newest first */
+        /**
+         * The movements of a customer's money, the newest first
+         * @description Each movement with its reason and what it belongs to.
+         */
         get: operations["staff.customers.ledger"];
         put?: never;
         post?: never;
@@ -341,7 +413,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Take back a credit that was given by mistake */
+        /**
+         * Take back a credit that was given by mistake
+         * @description Needs an `Idempotency-Key`. The customer reads the reason beside the movement.
+         */
         post: operations["staff.customers.take_back"];
         delete?: never;
         options?: never;
@@ -358,7 +433,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Write a note about a customer, who does not see it */
+        /**
+         * Write a note about a customer, who does not see it
+         * @description Other staff see it with its author.
+         */
         post: operations["staff.customers.add_note"];
         delete?: never;
         options?: never;
@@ -376,7 +454,10 @@ export interface paths {
         get?: never;
         put?: never;
         post?: never;
-        /** Remove a note about a customer */
+        /**
+         * Remove a note about a customer
+         * @description The audit log says that it was removed.
+         */
         delete: operations["staff.customers.remove_note"];
         options?: never;
         head?: never;
@@ -392,7 +473,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Switch the second factor off for an owner who lost it */
+        /**
+         * Switch the second factor off for an owner who lost it
+         * @description The password is enough from then on: make sure that it is the owner who asks.
+         */
         post: operations["staff.customers.reset_two_factor"];
         delete?: never;
         options?: never;
@@ -429,7 +513,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Let nobody in to an account, and refuse its tokens */
+        /**
+         * Let nobody in to an account, and refuse its tokens
+         * @description All sessions end, sign-ins are refused, and so are the tokens of applications until the account is open again. Services go on.
+         */
         post: operations["staff.customers.suspend"];
         delete?: never;
         options?: never;
@@ -446,7 +533,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Open a suspended account */
+        /**
+         * Open a suspended account
+         * @description The owner signs in anew; tokens of applications work again.
+         */
         post: operations["staff.customers.unsuspend"];
         delete?: never;
         options?: never;
@@ -461,7 +551,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** How the company is doing, and what is stuck */
+        /**
+         * How the company is doing, and what is stuck
+         * @description Sales by day, recurring revenue, churn, the renewals ahead and whether wallets cover them. `needs_attention` has what is stuck or waits for somebody, each with the kind of its page and the id of the oldest.
+         */
         get: operations["staff.dashboard"];
         put?: never;
         post?: never;
@@ -478,9 +571,15 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The price book of domains as a YAML file */
+        /**
+         * The price book of domains as a YAML file
+         * @description The file that the import takes.
+         */
         get: operations["staff.domain_prices.export"];
-        /** Make the price book of domains what a YAML file says */
+        /**
+         * Make the price book of domains what a YAML file says
+         * @description `dry_run=true` says what would change, and changes nothing.
+         */
         put: operations["staff.domain_prices.import"];
         post?: never;
         delete?: never;
@@ -496,10 +595,16 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Incidents that go on, then those of the last 90 days */
+        /**
+         * Incidents that go on, then those of the last 90 days
+         * @description As the page of the status shows them.
+         */
         get: operations["staff.incidents.list"];
         put?: never;
-        /** Open an incident with its first message */
+        /**
+         * Open an incident with its first message
+         * @description It is on the page of the status at once, and subscribers are mailed. Title and message can be given in several languages.
+         */
         post: operations["staff.incidents.open"];
         delete?: never;
         options?: never;
@@ -516,7 +621,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Say how an incident goes on */
+        /**
+         * Say how an incident goes on
+         * @description It is on the page of the status at once, and subscribers are mailed.
+         */
         post: operations["staff.incidents.update"];
         delete?: never;
         options?: never;
@@ -531,7 +639,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Invoices, credit notes and receipts, the newest first */
+        /**
+         * Invoices, credit notes and receipts, the newest first
+         * @description Of all customers, or of one. A document is never changed; a credit note corrects an invoice.
+         */
         get: operations["staff.documents.list"];
         put?: never;
         post?: never;
@@ -568,10 +679,53 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Jobs that have failed and are not done, the newest first */
-        get: operations["staff.jobs.failed"];
+        /**
+         * Background jobs, the newest first: those that have failed and are not done, or those in a state
+         * @description Without `state` these are the jobs that were tried and are not done: retried by themselves, given up, or cancelled.
+         */
+        get: operations["staff.jobs.list"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/admin/jobs/{job}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * A background job with the attempts that have failed
+         * @description With the error of each attempt that has failed, as far as the queue keeps them.
+         */
+        get: operations["staff.jobs.get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/admin/jobs/{job}/cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * End a job that waits, so that it is not tried again
+         * @description For a job that cannot succeed any more. What it was to do stays undone until somebody does it. A job that runs is refused with `nothing_to_cancel`.
+         */
+        post: operations["staff.jobs.cancel"];
         delete?: never;
         options?: never;
         head?: never;
@@ -587,7 +741,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Try a failed job again at once */
+        /**
+         * Try a failed job again at once
+         * @description Also after its last attempt. A job reads the present state first, so doing it twice does no harm.
+         */
         post: operations["staff.jobs.retry"];
         delete?: never;
         options?: never;
@@ -602,7 +759,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The kinds of mails */
+        /**
+         * The kinds of mails
+         * @description With their placeholders, and the languages in which staff have changed them.
+         */
         get: operations["staff.mails.list"];
         put?: never;
         post?: never;
@@ -619,12 +779,21 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The text of a mail in a language, with a preview */
+        /**
+         * The text of a mail in a language, with a preview
+         * @description With the placeholders that it may have and those that it must have, and both forms as they would be sent.
+         */
         get: operations["staff.mails.get"];
-        /** Change the text of a mail in a language */
+        /**
+         * Change the text of a mail in a language
+         * @description `dry_run=true` only answers the preview. A placeholder that the mail does not have, or the lack of one that it needs, is refused.
+         */
         put: operations["staff.mails.change"];
         post?: never;
-        /** Go back to the shipped text of a mail */
+        /**
+         * Go back to the shipped text of a mail
+         * @description The change is forgotten; the audit log keeps it.
+         */
         delete: operations["staff.mails.reset"];
         options?: never;
         head?: never;
@@ -640,7 +809,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Send a mail with sample data to oneself */
+        /**
+         * Send a mail with sample data to oneself
+         * @description The live text, to the caller's own address.
+         */
         post: operations["staff.mails.send_test"];
         delete?: never;
         options?: never;
@@ -655,10 +827,16 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Maintenance that is ahead or goes on */
+        /**
+         * Maintenance that is ahead or goes on
+         * @description As the page of the status shows it.
+         */
         get: operations["staff.maintenance.list"];
         put?: never;
-        /** Announce maintenance */
+        /**
+         * Announce maintenance
+         * @description It is on the page of the status at once, and subscribers are mailed.
+         */
         post: operations["staff.maintenance.schedule"];
         delete?: never;
         options?: never;
@@ -675,7 +853,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Call maintenance off */
+        /**
+         * Call maintenance off
+         * @description It leaves the page of the status.
+         */
         post: operations["staff.maintenance.cancel"];
         delete?: never;
         options?: never;
@@ -690,7 +871,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Who is signed in, and what the role may do */
+        /**
+         * Who is signed in, and what the role may do
+         * @description `operations` are the ids of those that the role may call. Refused with `second_factor_required` until one is switched on.
+         */
         get: operations["staff.me"];
         put?: never;
         post?: never;
@@ -707,7 +891,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Moves of services from one node to another, the newest first */
+        /**
+         * Moves of services from one node to another, the newest first
+         * @description `running=true` has those that are under way.
+         */
         get: operations["staff.moves.list"];
         put?: never;
         post?: never;
@@ -724,7 +911,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** A move: which step it is at, and what is in its way */
+        /**
+         * A move: which step it is at, and what is in its way
+         * @description A step is tried again by itself while something is in its way.
+         */
         get: operations["staff.moves.get"];
         put?: never;
         post?: never;
@@ -743,7 +933,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Call a move off whose service is where it was */
+        /**
+         * Call a move off whose service is where it was
+         * @description The service stays where it is. Refused once it is served from its new place.
+         */
         post: operations["staff.moves.cancel"];
         delete?: never;
         options?: never;
@@ -758,7 +951,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The hosting machines, with their room and health */
+        /**
+         * The hosting machines, with their room and health
+         * @description As each machine has said last.
+         */
         get: operations["staff.nodes.list"];
         put?: never;
         /**
@@ -781,7 +977,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Place no more services on a node */
+        /**
+         * Place no more services on a node
+         * @description Services that are there stay.
+         */
         post: operations["staff.nodes.drain"];
         delete?: never;
         options?: never;
@@ -798,7 +997,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Move all services of a living node to others, and place no more on it */
+        /**
+         * Move all services of a living node to others, and place no more on it
+         * @description The moves say how far it is.
+         */
         post: operations["staff.nodes.evacuate"];
         delete?: never;
         options?: never;
@@ -814,7 +1016,10 @@ export interface paths {
             cookie?: never;
         };
         get?: never;
-        /** Say that a node is worked at, or is not any more: nothing new is placed on it, and nobody is alarmed */
+        /**
+         * Say that a node is worked at, or is not any more: nothing new is placed on it, and nobody is alarmed
+         * @description Services that are there stay, and serve on as far as the work lets them.
+         */
         put: operations["staff.nodes.maintenance"];
         post?: never;
         delete?: never;
@@ -832,7 +1037,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Make the services of a dead node on others, out of their newest backups */
+        /**
+         * Make the services of a dead node on others, out of their newest backups
+         * @description For a machine that does not come back: what was written after the newest backups is lost.
+         */
         post: operations["staff.nodes.recover"];
         delete?: never;
         options?: never;
@@ -849,7 +1057,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Invite a machine to replace a node's */
+        /**
+         * Invite a machine to replace a node's
+         * @description The token is shown this once. The machine takes the node's name.
+         */
         post: operations["staff.nodes.rejoin"];
         delete?: never;
         options?: never;
@@ -866,7 +1077,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Place services on a node again */
+        /**
+         * Place services on a node again
+         * @description It takes back a drain.
+         */
         post: operations["staff.nodes.resume"];
         delete?: never;
         options?: never;
@@ -881,7 +1095,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The orders, the newest first */
+        /**
+         * The orders, the newest first
+         * @description Of all customers, or of one.
+         */
         get: operations["staff.orders.list"];
         put?: never;
         post?: never;
@@ -898,7 +1115,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** An order with its lines */
+        /**
+         * An order with its lines
+         * @description With what was paid, and how far the delivery is.
+         */
         get: operations["staff.orders.get"];
         put?: never;
         post?: never;
@@ -917,7 +1137,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Refund an order, or a part of it, to the customer's wallet */
+        /**
+         * Refund an order, or a part of it, to the customer's wallet
+         * @description Needs an `Idempotency-Key`. At most what was paid and is not refunded yet; all of it without an amount. The reason is printed on the credit note.
+         */
         post: operations["staff.orders.refund"];
         delete?: never;
         options?: never;
@@ -934,7 +1157,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Deliver an order at once instead of at the next attempt */
+        /**
+         * Deliver an order at once instead of at the next attempt
+         * @description For an order that is paid and not delivered. Refused when nothing waits for another attempt.
+         */
         post: operations["staff.orders.retry"];
         delete?: never;
         options?: never;
@@ -949,7 +1175,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Reviews in a state, the newest first */
+        /**
+         * Reviews in a state, the newest first
+         * @description `pending` are those that nobody has decided on.
+         */
         get: operations["staff.reviews.list"];
         put?: never;
         post?: never;
@@ -968,7 +1197,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Publish a review, or keep it from the public list */
+        /**
+         * Publish a review, or keep it from the public list
+         * @description `version` is the one that was read: what its author changes meanwhile is not published unseen.
+         */
         post: operations["staff.reviews.decide"];
         delete?: never;
         options?: never;
@@ -983,7 +1215,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Find anything by its id, name, address, number or request id */
+        /**
+         * Find anything by its id, name, address, number or request id
+         * @description A part of a name or address, a domain, the number of an order or invoice, an IP address, or the id of a request.
+         */
         get: operations["staff.search"];
         put?: never;
         post?: never;
@@ -1000,7 +1235,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The sections of the platform */
+        /**
+         * The sections of the platform
+         * @description A section is a part of the interface, such as domains or AI.
+         */
         get: operations["staff.sections.list"];
         put?: never;
         post?: never;
@@ -1018,7 +1256,10 @@ export interface paths {
             cookie?: never;
         };
         get?: never;
-        /** Switch a section on or off: its operations answer 404 */
+        /**
+         * Switch a section on or off: its operations answer 404
+         * @description It takes effect in all processes. Nothing of the section is deleted.
+         */
         put: operations["staff.sections.set"];
         post?: never;
         delete?: never;
@@ -1034,7 +1275,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** All services, the oldest first */
+        /**
+         * All services, the oldest first
+         * @description Of all customers, of one, or of one machine.
+         */
         get: operations["staff.services.list"];
         put?: never;
         post?: never;
@@ -1051,7 +1295,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** A service */
+        /**
+         * A service
+         * @description With its plan, its machine, and until when it is paid.
+         */
         get: operations["staff.services.get"];
         put?: never;
         post?: never;
@@ -1070,7 +1317,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Move a service to another node while it lives */
+        /**
+         * Move a service to another node while it lives
+         * @description Without a node, to the one that suits it best. The moves say how far it is.
+         */
         post: operations["staff.services.move"];
         delete?: never;
         options?: never;
@@ -1087,7 +1337,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Bring a terminated service back, with what its final backup has */
+        /**
+         * Bring a terminated service back, with what its final backup has
+         * @description As long as its final backup is kept.
+         */
         post: operations["staff.services.restore"];
         delete?: never;
         options?: never;
@@ -1104,7 +1357,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Make the account of a service at once instead of at the next attempt */
+        /**
+         * Make the account of a service at once instead of at the next attempt
+         * @description For a service whose account could not be made. Refused when nothing waits for another attempt.
+         */
         post: operations["staff.services.retry"];
         delete?: never;
         options?: never;
@@ -1121,7 +1377,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Take a service offline */
+        /**
+         * Take a service offline
+         * @description Its sites, mail and access are switched off; its data is kept.
+         */
         post: operations["staff.services.suspend"];
         delete?: never;
         options?: never;
@@ -1138,7 +1397,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** End a suspended service: a final backup is made, then its account is removed */
+        /**
+         * End a suspended service: a final backup is made, then its account is removed
+         * @description The final backup is kept as long as its product says.
+         */
         post: operations["staff.services.terminate"];
         delete?: never;
         options?: never;
@@ -1155,7 +1417,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Bring a suspended service back */
+        /**
+         * Bring a suspended service back
+         * @description Its sites, mail and access work again.
+         */
         post: operations["staff.services.unsuspend"];
         delete?: never;
         options?: never;
@@ -1170,7 +1435,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Closed months of services in a state, the newest first */
+        /**
+         * Closed months of services in a state, the newest first
+         * @description What was promised and measured, and the credit that follows from it.
+         */
         get: operations["staff.sla.list"];
         put?: never;
         post?: never;
@@ -1189,7 +1457,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Pay a proposed credit, decide against it, or keep it until somebody decides */
+        /**
+         * Pay a proposed credit, decide against it, or keep it until somebody decides
+         * @description A credit that is paid goes to the customer's wallet.
+         */
         post: operations["staff.sla.decide"];
         delete?: never;
         options?: never;
@@ -1204,7 +1475,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The accounts of staff, with their roles */
+        /**
+         * The accounts of staff, with their roles
+         * @description Each with its role.
+         */
         get: operations["staff.staff.list"];
         put?: never;
         post?: never;
@@ -1222,10 +1496,16 @@ export interface paths {
             cookie?: never;
         };
         get?: never;
-        /** Make an account one of staff, or change its role */
+        /**
+         * Make an account one of staff, or change its role
+         * @description Only owners may. The account needs a second factor for what staff do.
+         */
         put: operations["staff.staff.set_role"];
         post?: never;
-        /** Make an account of staff a customer's again */
+        /**
+         * Make an account of staff a customer's again
+         * @description Only owners may.
+         */
         delete: operations["staff.staff.remove"];
         options?: never;
         head?: never;
@@ -1239,7 +1519,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The tickets, the last changed first */
+        /**
+         * The tickets, the last changed first
+         * @description `open` waits for staff, `waiting` for the customer.
+         */
         get: operations["staff.tickets.list"];
         put?: never;
         post?: never;
@@ -1256,14 +1539,20 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** A ticket with everything that was written in it */
+        /**
+         * A ticket with everything that was written in it
+         * @description With internal notes, which the customer does not see.
+         */
         get: operations["staff.tickets.get"];
         put?: never;
         post?: never;
         delete?: never;
         options?: never;
         head?: never;
-        /** Change the state or the assignee of a ticket */
+        /**
+         * Change the state or the assignee of a ticket
+         * @description What the customer writes opens a ticket again.
+         */
         patch: operations["staff.tickets.change"];
         trace?: never;
     };
@@ -1274,7 +1563,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Download an attachment of a ticket */
+        /**
+         * Download an attachment of a ticket
+         * @description It is served for downloading only: strangers wrote it.
+         */
         get: operations["staff.tickets.attachment"];
         put?: never;
         post?: never;
@@ -1293,7 +1585,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Answer a ticket, or write an internal note */
+        /**
+         * Answer a ticket, or write an internal note
+         * @description An answer is mailed to the customer; an internal note reaches nobody. Files are at most 5, and 3 MB together.
+         */
         post: operations["staff.tickets.answer"];
         delete?: never;
         options?: never;
@@ -1308,7 +1603,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The top-ups that wait for their money */
+        /**
+         * The top-ups that wait for their money
+         * @description Such as bank transfers, whose arrival only the bank's statement tells.
+         */
         get: operations["staff.topups.waiting"];
         put?: never;
         post?: never;
@@ -1327,7 +1625,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Credit a top-up by bank transfer whose money has arrived */
+        /**
+         * Credit a top-up by bank transfer whose money has arrived
+         * @description `received_usd_cents` is what has arrived; it must equal the amount to pay.
+         */
         post: operations["staff.topups.confirm"];
         delete?: never;
         options?: never;
@@ -1342,7 +1643,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Deliveries to addresses of resellers, the newest first */
+        /**
+         * Deliveries to addresses of resellers, the newest first
+         * @description With the status of the answer, or why there was none.
+         */
         get: operations["staff.webhooks.deliveries"];
         put?: never;
         post?: never;
@@ -1642,6 +1946,32 @@ export interface components {
             token: string;
             url: string;
             warning?: string;
+        };
+        AdminJob: {
+            /** @description Its arguments as JSON: ids. */
+            arguments: string;
+            /** Format: int64 */
+            attempt: number;
+            /** Format: date-time */
+            created_at: string;
+            /** @description Of the last attempt. */
+            error: string;
+            /** @description The attempts that have failed, the first one first. */
+            failures: components["schemas"]["JobsAttempt"][];
+            /** Format: int64 */
+            id: number;
+            /** @description What it does, such as services.provision. */
+            kind: string;
+            /** Format: int64 */
+            max_attempts: number;
+            /**
+             * Format: date-time
+             * @description When it is tried; in the past where it is not.
+             */
+            next_at: string;
+            queue: string;
+            /** @enum {string} */
+            state: "available" | "pending" | "scheduled" | "running" | "retryable" | "discarded" | "cancelled" | "completed";
         };
         AdminMaintenance: {
             /** Format: date-time */
@@ -2305,6 +2635,7 @@ export interface components {
              * @example node_silent
              * @example not_found
              * @example not_suspended
+             * @example nothing_to_cancel
              * @example nothing_to_retry
              * @example order_not_cancellable
              * @example order_not_payable
@@ -2487,7 +2818,14 @@ export interface components {
             registration: string;
             tax_number: string;
         };
-        JobsFailed: {
+        JobsAttempt: {
+            /** Format: date-time */
+            at: string;
+            /** Format: int64 */
+            attempt: number;
+            error: string;
+        };
+        JobsListed: {
             /** @description Its arguments as JSON: ids. */
             arguments: string;
             /** Format: int64 */
@@ -2504,15 +2842,15 @@ export interface components {
             max_attempts: number;
             /**
              * Format: date-time
-             * @description When it is tried again; in the past where it is not.
+             * @description When it is tried; in the past where it is not.
              */
             next_at: string;
             queue: string;
             /** @enum {string} */
-            state: "retryable" | "discarded" | "cancelled";
+            state: "available" | "pending" | "scheduled" | "running" | "retryable" | "discarded" | "cancelled" | "completed";
         };
-        JobsFailedList: {
-            data: components["schemas"]["JobsFailed"][];
+        JobsListedList: {
+            data: components["schemas"]["JobsListed"][];
             meta: components["schemas"]["Meta"];
         };
         Meta: {
@@ -7646,13 +7984,18 @@ export interface operations {
             };
         };
     };
-    "staff.jobs.failed": {
+    "staff.jobs.list": {
         parameters: {
             query?: {
                 /** @description Page, counted from 1. */
                 page?: number;
                 /** @description Items a page; values above 50 are taken as 50. */
                 per_page?: number;
+                /** @description Without it, those that have failed and are not done */
+                state?: "available" | "pending" | "scheduled" | "running" | "retryable" | "discarded" | "cancelled" | "completed";
+                /** @description Exactly, such as services.provision */
+                kind?: string;
+                queue?: string;
             };
             header?: {
                 /** @description The `ETag` of an earlier answer: 304 without a body when it still holds. */
@@ -7686,7 +8029,7 @@ export interface operations {
                      *           "max_attempts": 1,
                      *           "next_at": "2026-11-21T10:00:00Z",
                      *           "queue": "queue",
-                     *           "state": "retryable"
+                     *           "state": "completed"
                      *         }
                      *       ],
                      *       "meta": {
@@ -7697,7 +8040,7 @@ export interface operations {
                      *       }
                      *     }
                      */
-                    "application/json": components["schemas"]["JobsFailedList"];
+                    "application/json": components["schemas"]["JobsListedList"];
                 };
             };
             /** @description Nothing has changed since the answer whose `ETag` was sent as `If-None-Match`. */
@@ -7727,6 +8070,226 @@ export interface operations {
             };
             /** @description Not Found: `section_disabled` */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unprocessable Entity: `validation_failed` */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too Many Requests: `rate_limited` */
+            429: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Service Unavailable: `unavailable` */
+            503: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    "staff.jobs.get": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                job: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "arguments": "{\"path\": \"/public_html/index.html\"}",
+                     *       "attempt": 1,
+                     *       "created_at": "2026-11-21T10:00:00Z",
+                     *       "error": "The name does not resolve.",
+                     *       "failures": [
+                     *         {
+                     *           "at": "2026-11-21T10:00:00Z",
+                     *           "attempt": 1,
+                     *           "error": "The name does not resolve."
+                     *         }
+                     *       ],
+                     *       "id": 1,
+                     *       "kind": "hosting",
+                     *       "max_attempts": 1,
+                     *       "next_at": "2026-11-21T10:00:00Z",
+                     *       "queue": "queue",
+                     *       "state": "completed"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["AdminJob"];
+                };
+            };
+            /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Forbidden: `account_suspended`, `admin_required`, `insufficient_scope`, `role_required`, `second_factor_required` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Not Found: `not_found`, `section_disabled` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unprocessable Entity: `validation_failed` */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too Many Requests: `rate_limited` */
+            429: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Service Unavailable: `unavailable` */
+            503: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    "staff.jobs.cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                job: number;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "reason": "Its service was removed by hand"
+                 *     }
+                 */
+                "application/json": components["schemas"]["StaffReasonBody"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /** @example {} */
+                    "application/json": Record<string, never>;
+                };
+            };
+            /** @description Bad Request: `malformed_json` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Forbidden: `account_suspended`, `admin_required`, `insufficient_scope`, `role_required`, `sandbox_read_only`, `second_factor_required` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Not Found: `not_found`, `section_disabled` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Request Entity Too Large: `payload_too_large` */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unsupported Media Type: `unsupported_media_type` */
+            415: {
                 headers: {
                     [name: string]: unknown;
                 };

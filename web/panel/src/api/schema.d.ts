@@ -8764,6 +8764,7 @@ export interface components {
              * @example node_silent
              * @example not_found
              * @example not_suspended
+             * @example nothing_to_cancel
              * @example nothing_to_retry
              * @example order_not_cancellable
              * @example order_not_payable

@@ -1,1 +1,0 @@
-import{Xi as e}from"./routes-BmOm0r-f.js";import{t}from"./notice-B0PKUaN6.js";function n(){let n=e();return async e=>{await n.invalidateQueries({queryKey:[`staff`]}),t(e)}}export{n as t};

@@ -1,1 +1,0 @@
-import{Ci as e,ki as t}from"./routes-BmOm0r-f.js";var n,r=()=>n??=e({uz:()=>t(()=>import(`./staff.uz-ZvctxLUL.js`),[]),ru:()=>t(()=>import(`./staff.ru-BMjo29JZ.js`),[]),en:()=>t(()=>import(`./staff.en-DJmGRPv8.js`),[])});export{r as t};

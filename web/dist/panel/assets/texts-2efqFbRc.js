@@ -1,1 +1,0 @@
-import{Di as e}from"./routes-BmOm0r-f.js";var t=e(`staffsales`);export{t};
