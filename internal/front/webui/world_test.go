@@ -11,7 +11,6 @@ import (
 	"net/netip"
 	"net/url"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -55,12 +54,6 @@ func (p *postbox) Send(_ context.Context, m mailer.Message) error {
 	defer p.mu.Unlock()
 	p.sent = append(p.sent, m)
 	return nil
-}
-
-func (p *postbox) sentTo(address string) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return slices.ContainsFunc(p.sent, func(m mailer.Message) bool { return m.To == address })
 }
 
 // link waits for a mail with a link to path and answers the link.

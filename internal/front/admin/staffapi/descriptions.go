@@ -1,7 +1,7 @@
 package staffapi
 
 // descriptions say what the summaries of operations leave out.
-var descriptions = map[string]string{
+var descriptions = map[string]string{ //nolint:gosec // G101: it speaks of passwords and tokens, and has none
 	"addons.waiting":   "Such as a dedicated IP address: customers have paid for them, and nothing is set up by itself.",
 	"addons.make":      "The customer sees what is entered, such as the address.",
 	"addons.refuse":    "What was paid for it goes back to the wallet.",
