@@ -4,6 +4,9 @@
 //
 // What a model answers is never trusted: names of tools may be unknown, and arguments may be no JSON. An adapter hands
 // them on as they came, and the caller judges them.
+//
+// The adapters are small clients of our own over net/http: a program with the SDKs of OpenAI (v3.98.0) and Anthropic
+// (v1.84.0) is 26 MB larger than one with net/http alone (go build -ldflags='-s -w', linux/amd64, 2026-11-26).
 package llm
 
 import (
