@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -12,14 +13,18 @@ import (
 	"stead.dev/stead/internal/front/admin"
 	"stead.dev/stead/internal/hosting/nodes"
 	"stead.dev/stead/internal/node/agent"
+	"stead.dev/stead/internal/node/machine"
+	"stead.dev/stead/internal/node/mailguard"
 	"stead.dev/stead/internal/node/setup"
+	"stead.dev/stead/internal/node/trial"
 )
 
 // nodeCmd has the commands of a separate hosting machine.
 type nodeCmd struct {
-	Run   nodeRun   `cmd:"" default:"1" help:"Serve as a node until told to stop (SIGTERM, SIGINT)."`
-	Join  nodeJoin  `cmd:"" help:"Make this machine a node, with what stead admin nodes add printed."`
-	Setup nodeSetup `cmd:"" help:"Prepare this Debian machine for hosting: packages, settings, unit. May be run again."`
+	Run      nodeRun      `cmd:"" default:"1" help:"Serve as a node until told to stop (SIGTERM, SIGINT)."`
+	Join     nodeJoin     `cmd:"" help:"Make this machine a node, with what stead admin nodes add printed."`
+	Setup    nodeSetup    `cmd:"" help:"Prepare this Debian machine for hosting: packages, settings, unit. May be run again."`
+	Selftest nodeSelftest `cmd:"" help:"Try whether this machine holds the limits of accounts and keeps them apart."`
 }
 
 type nodeRun struct{}
@@ -97,6 +102,35 @@ func (c *nodeSetup) Run(e *environment) error {
 	}
 	_, _ = fmt.Fprintln(e.stdout, setup.Next(setup.Local(), settings))
 	return nil
+}
+
+type nodeSelftest struct{}
+
+// Run tries what the kernel holds, and fails when it does not hold what it has.
+func (nodeSelftest) Run(e *environment) error {
+	cfg, err := e.load(nil)
+	if err != nil {
+		return err
+	}
+	results, err := trial.Run(e.ctx, trial.Config{
+		Dir: filepath.Join(cfg.DataDir, "node"), UID: machine.LastUID + 1, Users: mailguard.Users{First: machine.FirstUID, Last: machine.LastUID},
+	})
+	if err != nil {
+		return err
+	}
+	count := map[trial.Outcome]int{}
+	for _, r := range results {
+		count[r.Outcome]++
+	}
+	err = e.show(map[string]any{"data": results}, func(w io.Writer) {
+		for _, r := range results {
+			row(w, r.Outcome, r.Check, r.Detail)
+		}
+	})
+	if err == nil && count[trial.Broken] > 0 {
+		err = fmt.Errorf("%d of %d checks found a rule that this machine does not hold", count[trial.Broken], len(results))
+	}
+	return err
 }
 
 // nodesCmd has the commands for nodes.

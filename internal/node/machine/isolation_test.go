@@ -583,7 +583,7 @@ func (n *neighbours) filesOfTheMachine(t *testing.T) {
 
 // socketsOfTheMachine: of the machine's sockets Alice reaches those that are meant for everybody.
 func (n *neighbours) socketsOfTheMachine(t *testing.T) {
-	meant := []string{"ssh/join", "nginx/status.sock", "databases/mariadb/run/mariadb.sock"}
+	meant := []string{"ssh/join", "nginx/status.sock", "databases/mariadb/run/mariadb.sock", "mail/s/settings"}
 	found := 0
 	must(t, filepath.WalkDir(n.cfg.Dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.Type() != fs.ModeSocket {
