@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"stead.dev/stead/internal/platform/clock"
 	"stead.dev/stead/internal/port/panel"
 )
 
@@ -117,10 +118,10 @@ func TestAMachineThatWasDeadOpensWithoutWhatHasLeft(t *testing.T) {
 
 // TestAHeldAccountStaysAsItIs: it is served and not written, also after a restart, until the hold is ended or ends by itself.
 func TestAHeldAccountStaysAsItIs(t *testing.T) {
-	dir, now := t.TempDir(), time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	dir, clk := t.TempDir(), clock.NewFake(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC))
 	again := func() *Node {
 		t.Helper()
-		n, err := New(t.Context(), Config{Dir: dir, Log: slog.New(slog.DiscardHandler), Now: func() time.Time { return now }})
+		n, err := New(t.Context(), Config{Dir: dir, Log: slog.New(slog.DiscardHandler), Now: clk.Now})
 		must(t, err)
 		return n
 	}
@@ -147,11 +148,11 @@ func TestAHeldAccountStaysAsItIs(t *testing.T) {
 	held()
 	must(t, n.Close())
 	n = again()
-	now = now.Add(30 * time.Second)
+	clk.Advance(30 * time.Second)
 	n.Thaw(ctx)
 	held()
 	must(t, n.HoldAccount(ctx, "7", hold))
-	now = now.Add(45 * time.Second)
+	clk.Advance(45 * time.Second)
 	n.Thaw(ctx)
 	held()
 	must(t, n.SuspendAccount(ctx, "7")) // counts from the end of the hold on
@@ -162,7 +163,7 @@ func TestAHeldAccountStaysAsItIs(t *testing.T) {
 	if err := write(); !errors.Is(err, panel.ErrSuspended) {
 		t.Errorf("it is written: %v", err)
 	}
-	now = now.Add(time.Minute)
+	clk.Advance(time.Minute)
 	if err := n.HoldAccount(ctx, "7", hold); !errors.Is(err, panel.ErrNotFound) {
 		t.Errorf("a hold that has ended is taken up: %v", err)
 	}
@@ -173,7 +174,7 @@ func TestAHeldAccountStaysAsItIs(t *testing.T) {
 	}
 	hold.Try, hold.For = 2, 0
 	must(t, n.HoldAccount(ctx, "7", hold))
-	now = now.Add(1000 * time.Hour)
+	clk.Advance(1000 * time.Hour)
 	n.Thaw(ctx)
 	held()
 	must(t, n.Close())
