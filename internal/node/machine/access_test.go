@@ -1,6 +1,7 @@
 package machine
 
 import (
+	"bufio"
 	"context"
 	"crypto/ed25519"
 	"crypto/rand"
@@ -279,17 +280,21 @@ func TestAKilledAgentEndsNoSession(t *testing.T) {
 	must(t, err)
 	typing, err := s.StdinPipe()
 	must(t, err)
-	var answer strings.Builder
-	s.Stdout = &answer
-	must(t, s.Start("read word; echo heard=$word"))
+	pipe, err := s.StdoutPipe()
+	must(t, err)
+	answers := bufio.NewReader(pipe)
+	must(t, s.Start("echo open; read word; echo heard=$word"))
+	if line, err := answers.ReadString('\n'); line != "open\n" { // until then the agent is asked to let it in
+		t.Fatalf("%q, %v", line, err)
+	}
 	must(t, child.Process.Kill())
 	_ = child.Wait()
 	_, err = typing.Write([]byte("still\n"))
 	must(t, err)
-	must(t, s.Wait())
-	if answer.String() != "heard=still\n" {
-		t.Errorf("the session that was open: %q", answer.String())
+	if line, err := answers.ReadString('\n'); line != "heard=still\n" {
+		t.Errorf("the session that was open: %q, %v", line, err)
 	}
+	must(t, s.Wait())
 	if got := alice.run(alice.connect(), "echo new"); got != "new" {
 		t.Errorf("a session without an agent: %q", got)
 	}
