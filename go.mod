@@ -38,7 +38,6 @@ require (
 	golang.org/x/text v0.43.0
 	modernc.org/sqlite v1.60.1
 	pgregory.net/rapid v1.3.0
-	rsc.io/qr v0.2.0
 	stead.dev/stead/sdk/go v0.0.0
 )
 
