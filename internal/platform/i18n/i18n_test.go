@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"os"
 	"path"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -132,6 +134,46 @@ func TestNoTextIsInTwoSections(t *testing.T) {
 				t.Errorf("%s is in %s and in %s", id, other, name)
 			}
 			owner[id] = name
+		}
+	}
+}
+
+// named is an id of a text in code and templates; begun is the beginning of one at the end of a string, such as "error." before
+// a key.
+var (
+	named = regexp.MustCompile(`[a-z0-9_]+(?:\.[a-z0-9_]+)+`)
+	begun = regexp.MustCompile("([a-z0-9_]+(?:\\.[a-z0-9_]+)*[._])[\"`%]")
+)
+
+// A text that nothing names is left over from what was removed: it is named whole, or its beginning is, to the dot or underscore.
+func TestEachTextIsNamedSomewhere(t *testing.T) {
+	t.Parallel()
+	names := map[string]bool{}
+	for _, root := range []string{"../../../internal", "../../../cmd"} {
+		err := filepath.WalkDir(root, func(name string, entry fs.DirEntry, err error) error {
+			if ext := filepath.Ext(name); err != nil || entry.IsDir() || ext != ".go" && ext != ".html" || strings.HasSuffix(name, "_test.go") {
+				return err
+			}
+			text, err := os.ReadFile(name)
+			for _, n := range named.FindAll(text, -1) {
+				names[string(n)] = true
+			}
+			for _, n := range begun.FindAllSubmatch(text, -1) {
+				names[string(n[1])] = true
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, id := range IDs() {
+		ok := names[id]
+		for at, r := range id {
+			ok = ok || (r == '.' || r == '_') && names[id[:at+1]]
+		}
+		if !ok {
+			t.Errorf("nothing names %s", id)
 		}
 	}
 }
