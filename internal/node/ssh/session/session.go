@@ -61,14 +61,18 @@ func Main(args, environ []string) error {
 	if bounded {
 		memory = 0 // the cgroup limits all processes together, as the plan says
 	}
-	if err := limit(processes, memory); err != nil {
-		return err
-	}
 	if err := confine(home, socket == agent); err != nil {
 		return err
 	}
 	program, words := become(valueOf(environ, "SSH_ORIGINAL_COMMAND"), home)
-	if err := unix.Exec(program, words, environment(environ, home)); err != nil {
+	environ = environment(environ, home)
+	// The limits come last: this process has more address space than an account may have, so it gets no more of it after
+	// them, and the collector, which would want some, rests until the program takes its place.
+	debug.SetGCPercent(-1)
+	if err := limit(processes, memory); err != nil {
+		return err
+	}
+	if err := unix.Exec(program, words, environ); err != nil {
 		return fmt.Errorf("session: %s: %w", program, err)
 	}
 	return nil
@@ -199,9 +203,6 @@ func confine(home string, own bool) error {
 		rules = append(rules, landlock.RWDirs("/tmp", "/var/tmp", "/dev/shm").IgnoreIfMissing())
 		read("/proc") // it shows nothing of others then
 	}
-	// Each thread is restricted. A program that is built with cgo, as for the race detector, does that by signals, and one was seen to
-	// crash that met the collector at work. This waits until it rests.
-	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	if err := landlock.V5.BestEffort().RestrictPaths(rules...); err != nil {
 		return fmt.Errorf("session: %w", err)
 	}
