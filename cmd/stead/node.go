@@ -118,17 +118,19 @@ func (nodeSelftest) Run(e *environment) error {
 	if err != nil {
 		return err
 	}
-	count := map[trial.Outcome]int{}
+	broken := 0
 	for _, r := range results {
-		count[r.Outcome]++
+		if r.Outcome == trial.Broken {
+			broken++
+		}
 	}
 	err = e.show(map[string]any{"data": results}, func(w io.Writer) {
 		for _, r := range results {
 			row(w, r.Outcome, r.Check, r.Detail)
 		}
 	})
-	if err == nil && count[trial.Broken] > 0 {
-		err = fmt.Errorf("%d of %d checks found a rule that this machine does not hold", count[trial.Broken], len(results))
+	if err == nil && broken > 0 {
+		err = fmt.Errorf("%d of %d checks found a rule that this machine does not hold", broken, len(results))
 	}
 	return err
 }

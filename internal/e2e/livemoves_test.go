@@ -3,7 +3,6 @@ package e2e
 import (
 	"fmt"
 	"net/http"
-	"path/filepath"
 	"strconv"
 	"sync/atomic"
 	"testing"
@@ -16,19 +15,7 @@ import (
 // both nodes are killed. No write that was acknowledged is lost, and the former node has visitors answered by the new one.
 func TestMoveALivingService(t *testing.T) {
 	t.Parallel()
-	control, store := testkit.Address(t), filepath.Join(t.TempDir(), "backups")
-	in := newInstallation(t, "STEAD_PANEL=nodes", "STEAD_NODES_LISTEN="+control, "STEAD_NODES_URL=https://"+control)
-	in.env = append(in.env, "STEAD_NODE_LISTEN=off")
-	p := in.serve(t, "--demo")
-	c := p.signIn(t)
-	in.must(t, &struct{}{}, "admin", "wallet", "credit", demoEmail, "500", "--reason", "a test")
-	node := func(name string) *agent {
-		a := newAgent(t, in, control, name, "--location", "tashkent", "--disk-percent", "10000")
-		a.env = append(a.env, "STEAD_BACKUP_STORE="+store)
-		a.start(t)
-		testkit.Eventually(t, time.Minute, func() bool { return in.state(t, name) == "active" }, name+" reports")
-		return a
-	}
+	in, p, c, node := newShopOfNodes(t)
 	one := node("node1")
 	const domain = "living.example.com"
 	order, _ := c.order(c.plan(), domain)

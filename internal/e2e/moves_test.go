@@ -72,23 +72,31 @@ func (a *agent) restart(t *testing.T) {
 	}, "the machine answers")
 }
 
-// TestRecoverFromADeadNode: a node dies as in a power failure, its services are made on another one out of their backups while
-// the control plane is killed again and again, and when the dead machine is back it serves nothing of them.
-func TestRecoverFromADeadNode(t *testing.T) {
-	t.Parallel()
+// newShopOfNodes starts an installation without a node of its own, with a customer who has money. node joins another one; all keep
+// their backups in one store.
+func newShopOfNodes(t *testing.T) (in *installation, p *process, c *customer, node func(name string) *agent) {
+	t.Helper()
 	control, store := testkit.Address(t), filepath.Join(t.TempDir(), "backups")
-	in := newInstallation(t, "STEAD_PANEL=nodes", "STEAD_NODES_LISTEN="+control, "STEAD_NODES_URL=https://"+control)
+	in = newInstallation(t, "STEAD_PANEL=nodes", "STEAD_NODES_LISTEN="+control, "STEAD_NODES_URL=https://"+control)
 	in.env = append(in.env, "STEAD_NODE_LISTEN=off")
-	p := in.serve(t, "--demo")
-	c := p.signIn(t)
+	p = in.serve(t, "--demo")
+	c = p.signIn(t)
 	in.must(t, &struct{}{}, "admin", "wallet", "credit", demoEmail, "500", "--reason", "a test")
-	node := func(name string) *agent {
+	return in, p, c, func(name string) *agent {
+		t.Helper()
 		a := newAgent(t, in, control, name, "--location", "tashkent", "--disk-percent", "10000")
 		a.env = append(a.env, "STEAD_BACKUP_STORE="+store)
 		a.start(t)
 		testkit.Eventually(t, time.Minute, func() bool { return in.state(t, name) == "active" }, name+" reports")
 		return a
 	}
+}
+
+// TestRecoverFromADeadNode: a node dies as in a power failure, its services are made on another one out of their backups while
+// the control plane is killed again and again, and when the dead machine is back it serves nothing of them.
+func TestRecoverFromADeadNode(t *testing.T) {
+	t.Parallel()
+	in, p, c, node := newShopOfNodes(t)
 	one := node("node1")
 	domains := []string{"first.example.com", "second.example.com", "unsaved.example.com"}
 	plan := c.plan()

@@ -131,14 +131,14 @@ func (f *Feed) Load(ctx context.Context) error {
 
 // Lag is the age of the oldest change of a zone that the name server does not serve; 0 when it serves all.
 func (f *Feed) Lag(ctx context.Context) (time.Duration, error) {
-	all, changed, err := headsWithTimes(ctx, f.service.DB)
+	all, err := publishedZones(ctx, f.service.DB)
 	if err != nil {
 		return 0, err
 	}
 	var lag time.Duration
-	for i, h := range all {
-		if serial, served := f.server.Serial(h.name); !served || serial != h.serial {
-			lag = max(lag, f.service.Clock.Now().Sub(changed[i]))
+	for _, v := range all {
+		if serial, served := f.server.Serial(v.name); !served || serial != v.serial {
+			lag = max(lag, f.service.Clock.Now().Sub(v.changed))
 		}
 	}
 	return lag, nil

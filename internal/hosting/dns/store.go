@@ -256,16 +256,19 @@ func heads(ctx context.Context, q db.Querier, ids []int64) ([]head, error) {
 	}, query, args...)
 }
 
-// headsWithTimes reads all zones that name servers answer for, and when they last changed.
-func headsWithTimes(ctx context.Context, q db.Querier) ([]head, []time.Time, error) {
-	var times []time.Time
-	all, err := db.Collect(ctx, q, func(row db.Row) (h head, err error) {
-		var at time.Time
-		err = row.Scan(&h.id, &h.name, &h.serial, &at)
-		times = append(times, at)
-		return h, err
-	}, `SELECT id, name, serial, updated_at FROM dns_zones WHERE published`)
-	return all, times, err
+// published is a zone as it is to be served, and since when.
+type published struct {
+	name    string
+	serial  uint32
+	changed time.Time
+}
+
+// publishedZones reads those of all zones that name servers answer for.
+func publishedZones(ctx context.Context, q db.Querier) ([]published, error) {
+	return db.Collect(ctx, q, func(row db.Row) (v published, err error) {
+		err = row.Scan(&v.name, &v.serial, &v.changed)
+		return v, err
+	}, `SELECT name, serial, updated_at FROM dns_zones WHERE published`)
 }
 
 // zoneRecord is a record with its zone, read by one statement, so that serial and

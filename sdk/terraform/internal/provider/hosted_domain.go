@@ -30,11 +30,15 @@ func (m *hostedDomainModel) set(d stead.HostingDomain) {
 	m.Status, m.Verification = types.StringValue(d.Status), types.StringValue(d.Verification.State)
 }
 
+func (m *hostedDomainModel) get(ctx context.Context, api *stead.Client) (stead.HostingDomain, error) {
+	return find(api.Hosting.Domains.All(ctx, m.ServiceID.ValueInt64(), stead.HostingDomainsQuery{}),
+		func(d stead.HostingDomain) bool { return d.ID == m.ID.ValueInt64() })
+}
+
 // ready waits until the hosting server has followed.
 func (m *hostedDomainModel) ready(ctx context.Context, api *stead.Client) error {
 	return until(ctx, func() (bool, error) {
-		d, err := find(api.Hosting.Domains.All(ctx, m.ServiceID.ValueInt64(), stead.HostingDomainsQuery{}),
-			func(d stead.HostingDomain) bool { return d.ID == m.ID.ValueInt64() })
+		d, err := m.get(ctx, api)
 		if err != nil {
 			return false, err
 		}
@@ -91,8 +95,7 @@ var hostedDomain = kind[hostedDomainModel, *hostedDomainModel]{
 		if err != nil {
 			return err
 		}
-		d, err := find(api.Hosting.Domains.All(ctx, state.ServiceID.ValueInt64(), stead.HostingDomainsQuery{}),
-			func(d stead.HostingDomain) bool { return d.ID == state.ID.ValueInt64() })
+		d, err := state.get(ctx, api)
 		if err != nil || d.Status == stead.HostingDomainStatusRemoving {
 			return errGoneOr(err)
 		}
@@ -126,8 +129,7 @@ var hostedDomain = kind[hostedDomainModel, *hostedDomainModel]{
 			return "", err
 		}
 		return "", untilGone(ctx, func() error {
-			_, err := find(api.Hosting.Domains.All(ctx, state.ServiceID.ValueInt64(), stead.HostingDomainsQuery{}),
-				func(d stead.HostingDomain) bool { return d.ID == state.ID.ValueInt64() })
+			_, err := state.get(ctx, api)
 			return err
 		})
 	},
