@@ -8,7 +8,9 @@ import (
 	"log/slog"
 	"net/http"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -35,13 +37,16 @@ func (o owners) Recipient(_ context.Context, _ db.Querier, id int64) (notificati
 	return r, nil
 }
 
-// post keeps what is sent; rejects is answered as long as it is set.
+// post keeps what is sent, by the queue's workers too; rejects is answered as long as it is set.
 type post struct {
+	mu      sync.Mutex
 	sent    []mailer.Message
 	rejects error
 }
 
 func (p *post) Send(_ context.Context, m mailer.Message) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	if p.rejects != nil {
 		return p.rejects
 	}
@@ -50,6 +55,13 @@ func (p *post) Send(_ context.Context, m mailer.Message) error {
 	}
 	p.sent = append(p.sent, m)
 	return nil
+}
+
+// mails are those that were sent so far.
+func (p *post) mails() []mailer.Message {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Clone(p.sent)
 }
 
 type world struct {
@@ -195,10 +207,10 @@ func TestWhatCannotWaitIsMailedInTheOwnersLanguage(t *testing.T) {
 			return n == 2
 		}
 		testkit.Eventually(t, time.Minute, done, "the mails are sent")
-		if len(w.post.sent) != 1 {
-			t.Fatalf("sent %d mails", len(w.post.sent))
+		if n := len(w.post.mails()); n != 1 {
+			t.Fatalf("sent %d mails", n)
 		}
-		m := w.post.sent[0]
+		m := w.post.mails()[0]
 		if m.To != "ann@stead.test" || strings.ContainsAny(m.Subject, "\r\n") || !strings.Contains(m.Subject, "сертификат") ||
 			!strings.Contains(m.Text, "help@stead.test") || !strings.Contains(m.Text, i18n.T("ru", "error.ssl_rate_limited", nil)) || !strings.Contains(m.Text, "https://stead.test/panel/services/9/certificates") {
 			t.Errorf("%+v", m)

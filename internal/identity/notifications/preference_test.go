@@ -119,7 +119,7 @@ func TestAMailEndsByItsLink(t *testing.T) {
 			return err == nil && n == 2
 		}, "the mails are sent")
 		var link string
-		for _, m := range w.post.sent {
+		for _, m := range w.post.mails() {
 			essential := strings.Contains(m.Text, "/plan")
 			if essential != (m.Unsubscribe == "") || m.Unsubscribe != "" && !strings.Contains(m.Text, m.Unsubscribe) {
 				t.Errorf("%+v", m)
