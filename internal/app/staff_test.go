@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"stead.dev/stead/internal/content/articles"
 	"stead.dev/stead/internal/content/status"
 	"stead.dev/stead/internal/front/admin"
 	"stead.dev/stead/internal/hosting/nodes"
@@ -120,7 +121,12 @@ func (w *staffWorld) prepare() {
 	asked := w.id(w.post(t, w.stranger.token, "/api/v1/tickets", ticketRequest))
 	canned, err := w.tickets.SaveAnswer(ctx, "Greeting", "Hello!")
 	must(err)
+	article, err := w.admin.CreateArticle(ctx, articles.Draft{Kind: articles.Help, Slug: "watch", Language: "ru", Category: "email", Text: articles.Text{
+		Title: "Почта на часах", Description: "По шагам.", Body: "Текст.",
+	}})
+	must(err)
 	w.values = map[string]string{
+		"article": fmt.Sprint(article.ID),
 		"ticket": fmt.Sprint(asked), "canned_answer": fmt.Sprint(canned.ID), "attachment": fmt.Sprint(one(`SELECT MAX(id) FROM tickets_attachments`)),
 		"account": fmt.Sprint(w.stranger.id), "note": fmt.Sprint(staffNote.ID), "order": fmt.Sprint(w.paid), "topup": fmt.Sprint(topup), "code": "OLD",
 		"transaction": fmt.Sprint(one(`SELECT MIN(id) FROM wallet_transactions WHERE account_id = $1 AND type = 'adjustment'`, w.stranger.id)),

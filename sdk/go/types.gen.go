@@ -32,6 +32,7 @@ const (
 	KeyAmountTooSmall             = "amount_too_small"
 	KeyAPIKeyInvalid              = "api_key_invalid"
 	KeyAPIKeyRevoked              = "api_key_revoked"
+	KeyArticleLinked              = "article_linked"
 	KeyAuthCodeInvalid            = "auth_code_invalid"
 	KeyAuthCodeRequired           = "auth_code_required"
 	KeyBackupNotRestorable        = "backup_not_restorable"

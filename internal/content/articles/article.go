@@ -59,7 +59,8 @@ type Article struct {
 	// Texts are keyed by language.
 	Texts map[string]Text
 
-	source source
+	source  source
+	version int64 // one more with each change
 }
 
 // Text is an article in one language.

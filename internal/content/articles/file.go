@@ -23,6 +23,10 @@ type Problem struct {
 	File string `json:"file"`
 	Line int    `json:"line"` // from 1; 0: the file as a whole
 	Text string `json:"text"`
+
+	// code is that of the text in the catalogue, for those who write in a browser; data belongs to it.
+	code string
+	data map[string]any
 }
 
 func (p Problem) String() string {
@@ -44,7 +48,7 @@ func (p Problems) Error() string {
 }
 
 func (p *Problems) add(file string, line int, format string, args ...any) {
-	*p = append(*p, Problem{file, line, fmt.Sprintf(format, args...)})
+	*p = append(*p, Problem{File: file, Line: line, Text: fmt.Sprintf(format, args...)})
 }
 
 // filePath is the name of the file of a text.

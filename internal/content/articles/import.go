@@ -61,6 +61,8 @@ func (b bundle) dangling(there map[string]source) (problems Problems) {
 		for _, r := range f.references {
 			if _, before := there[r.String()]; !has[r.String()] && !before {
 				problems.add(f.path, r.line, "there is no %s", r)
+				last := &problems[len(problems)-1]
+				last.code, last.data = "article_dangling", map[string]any{"Name": r.String()}
 			}
 		}
 	}

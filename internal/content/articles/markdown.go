@@ -176,8 +176,10 @@ func eachLink(doc ast.Node, visit func(n ast.Node, target string) string) {
 // checkMarkdown finds what a reader would not get as it was meant.
 func checkMarkdown(f *file, problems *Problems) {
 	doc, source := parseMarkdown(f.text.Body)
-	wrong := func(n ast.Node, format string, args ...any) {
+	wrong := func(n ast.Node, code string, data map[string]any, format string, args ...any) {
 		problems.add(f.path, f.bodyLine+lineOf(n, source), format, args...)
+		last := &(*problems)[len(*problems)-1]
+		last.code, last.data = code, data
 	}
 	_ = ast.Walk(doc, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
 		if !entering {
@@ -185,14 +187,14 @@ func checkMarkdown(f *file, problems *Problems) {
 		}
 		switch n := n.(type) {
 		case *ast.RawHTML, *ast.HTMLBlock:
-			wrong(n, "HTML is not shown: write Markdown")
+			wrong(n, "article_html", nil, "HTML is not shown: write Markdown")
 		case *ast.Heading:
 			if n.Level == 1 {
-				wrong(n, "the title is in the front matter: headings begin with ##")
+				wrong(n, "article_heading", nil, "the title is in the front matter: headings begin with ##")
 			}
 		case *ast.Image:
 			if n.FirstChild() == nil {
-				wrong(n, "a picture needs a text for those who do not see it: ![what it shows](…)")
+				wrong(n, "article_alt", nil, "a picture needs a text for those who do not see it: ![what it shows](…)")
 			}
 		}
 		return ast.WalkContinue, nil
@@ -202,9 +204,9 @@ func checkMarkdown(f *file, problems *Problems) {
 		_, picture := n.(*ast.Image)
 		switch {
 		case err != nil:
-			wrong(n, "%v", err)
+			wrong(n, "article_target", map[string]any{"Target": target}, "%v", err)
 		case picture && r.media == "":
-			wrong(n, "a picture lies in media: ../media/<file>")
+			wrong(n, "article_picture", nil, "a picture lies in media: ../media/<file>")
 		case ours:
 			r.line = f.bodyLine + lineOf(n, source)
 			f.references = append(f.references, r)

@@ -18,11 +18,11 @@ import (
 const visible = `(a.published_at IS NULL OR a.published_at <= $1)
 	AND EXISTS (SELECT 1 FROM articles_texts x WHERE x.article_id = a.id AND NOT x.draft)`
 
-const columns = `a.id, a.kind, a.slug, a.category, a.position, a.published_at, a.source`
+const columns = `a.id, a.kind, a.slug, a.category, a.position, a.published_at, a.source, a.version`
 
 func scanArticle(row db.Row) (a Article, err error) {
 	var published *time.Time
-	err = row.Scan(&a.ID, &a.Kind, &a.Slug, &a.Category, &a.Position, &published, &a.source)
+	err = row.Scan(&a.ID, &a.Kind, &a.Slug, &a.Category, &a.Position, &published, &a.source, &a.version)
 	if published != nil {
 		a.PublishedAt = *published
 	}
@@ -124,6 +124,29 @@ func listAll(ctx context.Context, q db.Querier) ([]Article, error) {
 	return all, readTexts(ctx, q, all, true, true)
 }
 
+// readArticle reads an article, seen or not, with its texts.
+func readArticle(ctx context.Context, q db.Querier, id int64) (Article, error) {
+	a, err := scanArticle(q.QueryRow(ctx, `SELECT `+columns+` FROM articles a WHERE a.id = $1`, id))
+	if errors.Is(err, db.ErrNoRows) {
+		return a, fault.NotFound.New()
+	}
+	if err != nil {
+		return a, err
+	}
+	one := []Article{a}
+	err = readTexts(ctx, q, one, true, true)
+	return one[0], err
+}
+
+// findByName reads the id of an article, seen or not; 0 when there is none.
+func findByName(ctx context.Context, q db.Querier, k Kind, slug string) (id int64, err error) {
+	err = q.QueryRow(ctx, `SELECT id FROM articles WHERE kind = $1 AND slug = $2`, k, slug).Scan(&id)
+	if errors.Is(err, db.ErrNoRows) {
+		err = nil
+	}
+	return id, err
+}
+
 // readTexts gives articles their texts.
 func readTexts(ctx context.Context, q db.Querier, all []Article, drafts, bodies bool) error {
 	const chunk = 500
@@ -168,9 +191,9 @@ func readTexts(ctx context.Context, q db.Querier, all []Article, drafts, bodies 
 // put writes an article whole.
 func put(ctx context.Context, tx *db.Tx, a Article) error {
 	var id int64
-	err := tx.QueryRow(ctx, `INSERT INTO articles (kind, slug, category, position, published_at, source) VALUES ($1, $2, $3, $4, $5, $6)
+	err := tx.QueryRow(ctx, `INSERT INTO articles (kind, slug, category, position, published_at, source, version) VALUES ($1, $2, $3, $4, $5, $6, 1)
 		ON CONFLICT (kind, slug) DO UPDATE SET category = excluded.category, position = excluded.position,
-			published_at = excluded.published_at, source = excluded.source
+			published_at = excluded.published_at, source = excluded.source, version = articles.version + 1
 		RETURNING id`, a.Kind, a.Slug, a.Category, a.Position, orNull(a.PublishedAt), a.source).Scan(&id)
 	if err != nil {
 		return err

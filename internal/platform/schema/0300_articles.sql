@@ -9,6 +9,7 @@ CREATE TABLE articles (
     position     INTEGER NOT NULL,    -- its place among those of its category
     published_at BIGINT,              -- when it becomes visible; NULL: at once
     source       TEXT    NOT NULL CHECK (source IN ('library', 'company')), -- who wrote what it says now
+    version      BIGINT  NOT NULL,    -- one more with each change: whoever writes names the one that they have read
     UNIQUE (kind, slug)
 );
 CREATE INDEX articles_order ON articles (kind, category, position, id);

@@ -71,6 +71,8 @@ export const staffRoutes = [
   "/staff/sla",
   "/staff/reviews",
   "/staff/addons",
+  "/staff/articles",
+  "/staff/articles/new?kind=blog",
   "/staff/catalog",
   "/staff/domain-prices",
   "/staff/coupons",

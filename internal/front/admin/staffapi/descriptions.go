@@ -2,19 +2,29 @@ package staffapi
 
 // descriptions say what the summaries of operations leave out.
 var descriptions = map[string]string{ //nolint:gosec // G101: it speaks of passwords and tokens, and has none
-	"addons.waiting":   "Such as a dedicated IP address: customers have paid for them, and nothing is set up by itself.",
-	"addons.make":      "The customer sees what is entered, such as the address.",
-	"addons.refuse":    "What was paid for it goes back to the wallet.",
-	"catalog.export":   "The file that the import takes: products, plans, prices and limits.",
-	"catalog.import":   "`dry_run=true` says what would change, and changes nothing.",
-	"coupons.list":     "With what each has given.",
-	"coupons.create":   "The code is what customers enter. A coupon is not changed afterwards, only ended.",
-	"coupons.disable":  "No further order is made or paid with it.",
-	"currencies.list":  "Prices are kept in US dollars; a rate says how they are shown.",
-	"currencies.set":   "Prices are kept in US dollars; the rate says how they are shown.",
-	"customers.list":   "`q` finds a part of the name or address.",
-	"customers.get":    "Money, counts of what the customer has, and the notes of staff, which the customer does not see.",
-	"customers.credit": "Needs an `Idempotency-Key`. The customer reads the reason beside the movement.",
+	"addons.waiting": "Such as a dedicated IP address: customers have paid for them, and nothing is set up by itself.",
+	"addons.make":    "The customer sees what is entered, such as the address.",
+	"addons.refuse":  "What was paid for it goes back to the wallet.",
+	"articles.list":  "Also drafts, and posts before their day. `drafts=true` has those with a text that is a draft.",
+	"articles.get":   "With all texts as they were written, and the `version` that a change of it names.",
+	"articles.create": "In one language, as a draft. `dry_run=true` only checks it and answers the preview. What is wrong with the text is named " +
+		"with its line.",
+	"articles.save": "A text in a new language is a draft; another one stays what it is, so a published one is changed for its readers at once. " +
+		"`dry_run=true` only checks it and answers the preview. Refused with `conflict` when `version` is not the article's any more. " +
+		"`category`, `position` and `published_at` are the same in all languages.",
+	"articles.publish":  "`version` is the one that was read: what somebody else changes meanwhile is not published unseen.",
+	"articles.withdraw": "It is a draft again; other languages stay published.",
+	"articles.remove":   "With its last text the article is gone. Refused with `article_linked` while other articles lead to it.",
+	"catalog.export":    "The file that the import takes: products, plans, prices and limits.",
+	"catalog.import":    "`dry_run=true` says what would change, and changes nothing.",
+	"coupons.list":      "With what each has given.",
+	"coupons.create":    "The code is what customers enter. A coupon is not changed afterwards, only ended.",
+	"coupons.disable":   "No further order is made or paid with it.",
+	"currencies.list":   "Prices are kept in US dollars; a rate says how they are shown.",
+	"currencies.set":    "Prices are kept in US dollars; the rate says how they are shown.",
+	"customers.list":    "`q` finds a part of the name or address.",
+	"customers.get":     "Money, counts of what the customer has, and the notes of staff, which the customer does not see.",
+	"customers.credit":  "Needs an `Idempotency-Key`. The customer reads the reason beside the movement.",
 	"customers.debit": "Needs an `Idempotency-Key`. More than the customer can spend is refused. The customer reads the reason beside " +
 		"the movement.",
 	"customers.ledger":           "Each movement with its reason and what it belongs to.",

@@ -2,7 +2,12 @@ package staffapi
 
 // examples are bodies that the operations take, for the document.
 var examples = map[string]string{ //nolint:gosec // no credentials
-	"staff.set_role":             `{"role": "support"}`,
+	"staff.set_role": `{"role": "support"}`,
+	"articles.create": `{"kind": "kb", "slug": "mail-on-a-watch", "language": "en", "title": "Mail on a watch", "description": "The settings, one by one.", ` +
+		`"category": "email", "position": 20, "body": "Open [**Mailboxes**](/panel/service/mail).\n"}`,
+	"articles.save": `{"version": 1, "title": "Mail on a watch", "description": "The settings, one by one.", "category": "email", "position": 20, ` +
+		`"body": "Open [**Mailboxes**](/panel/service/mail).\n"}`,
+	"articles.publish":           `{"version": 2}`,
 	"customers.suspend":          `{"reason": "Sends spam"}`,
 	"customers.unsuspend":        `{"reason": "The account is clean again"}`,
 	"customers.reset_two_factor": `{"reason": "Ticket 17: lost the phone; called back"}`,

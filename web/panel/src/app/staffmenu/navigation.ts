@@ -1,5 +1,6 @@
 import {
   IconActivity,
+  IconArticle,
   IconChecks,
   IconCoin,
   IconCurrency,
@@ -56,6 +57,7 @@ export const staffPages: StaffEntry[] = [
   { to: "incidents", label: "nav.incidents", icon: IconActivity, operation: "staff.incidents.list" },
   { to: "sla", label: "nav.sla", icon: IconHeartRateMonitor, operation: "staff.sla.list" },
   { to: "reviews", label: "nav.reviews", icon: IconStar, operation: "staff.reviews.list" },
+  { to: "articles", label: "nav.articles", icon: IconArticle, operation: "staff.articles.list" },
   { to: "catalog", label: "nav.catalog", icon: IconTags, operation: "staff.catalog.export" },
   { to: "domain-prices", label: "nav.domain_prices", icon: IconWorld, operation: "staff.domain_prices.export" },
   { to: "coupons", label: "nav.coupons", icon: IconTicket, operation: "staff.coupons.list" },

@@ -48,3 +48,54 @@ export const schedule = (body: Schemas["StaffNewMaintenanceBody"]) =>
   call(staff.POST("/api/v1/admin/maintenance", { body }));
 export const cancelMaintenance = (id: number) =>
   call(staff.POST("/api/v1/admin/maintenance/{maintenance}/cancel", { params: { path: { maintenance: id } } }));
+
+export type Article = Schemas["AdminArticle"];
+export type ArticleText = Schemas["AdminArticleText"];
+export type ArticleKind = Article["kind"];
+export type ArticleDraft = Schemas["StaffNewArticleBody"];
+
+export const articleKinds: ArticleKind[] = ["kb", "blog", "glossary"];
+
+export const articles = (query: { page?: number; kind?: ArticleKind; drafts?: boolean; q?: string }) =>
+  queryOptions({
+    queryKey: ["staff", "articles", query],
+    queryFn: ({ signal }) => call(staff.GET("/api/v1/admin/articles", { params: { query }, signal })),
+    placeholderData: keepPreviousData,
+  });
+export const article = (id: number) =>
+  queryOptions({
+    queryKey: ["staff", "article", id],
+    queryFn: ({ signal }) =>
+      call(staff.GET("/api/v1/admin/articles/{article}", { params: { path: { article: id } }, signal })),
+  });
+
+/** Writes a text, or only shows what readers would get: a new article where there is no id. */
+export const writeArticle = (
+  { kind, slug, language, ...text }: ArticleDraft,
+  { id, version, dryRun }: { id?: number; version?: number; dryRun: boolean },
+) => {
+  const query = { dry_run: dryRun };
+  if (id === undefined || version === undefined)
+    return call(staff.POST("/api/v1/admin/articles", { params: { query }, body: { kind, slug, language, ...text } }));
+  return call(
+    staff.PUT("/api/v1/admin/articles/{article}/{language}", {
+      params: { query, path: { article: id, language } },
+      body: { ...text, version },
+    }),
+  );
+};
+export const publishArticle = (id: number, language: ArticleDraft["language"], version: number) =>
+  call(
+    staff.POST("/api/v1/admin/articles/{article}/{language}/publish", {
+      params: { path: { article: id, language } },
+      body: { version },
+    }),
+  );
+export const withdrawArticle = (id: number, language: ArticleDraft["language"]) =>
+  call(
+    staff.POST("/api/v1/admin/articles/{article}/{language}/withdraw", {
+      params: { path: { article: id, language } },
+    }),
+  );
+export const removeArticle = (id: number, language: ArticleDraft["language"]) =>
+  call(staff.DELETE("/api/v1/admin/articles/{article}/{language}", { params: { path: { article: id, language } } }));

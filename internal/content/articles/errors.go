@@ -1,0 +1,6 @@
+package articles
+
+import "stead.dev/stead/internal/platform/fault"
+
+// errLinked refuses to remove what other articles lead to; `articles` names them.
+var errLinked = fault.Define(fault.KindUnprocessable, "article_linked")
