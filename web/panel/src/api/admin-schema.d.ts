@@ -64,6 +64,114 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/admin/articles": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Articles of the knowledge base, posts and terms, as those who write them see them
+         * @description Also drafts, and posts before their day. `drafts=true` has those with a text that is a draft.
+         */
+        get: operations["staff.articles.list"];
+        put?: never;
+        /**
+         * Write a new article
+         * @description In one language, as a draft. `dry_run=true` only checks it and answers the preview. What is wrong with the text is named with its line.
+         */
+        post: operations["staff.articles.create"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/admin/articles/{article}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * An article with its texts
+         * @description With all texts as they were written, and the `version` that a change of it names.
+         */
+        get: operations["staff.articles.get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/admin/articles/{article}/{language}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Write an article's text in a language
+         * @description A text in a new language is a draft; another one stays what it is, so a published one is changed for its readers at once. `dry_run=true` only checks it and answers the preview. Refused with `conflict` when `version` is not the article's any more. `category`, `position` and `published_at` are the same in all languages.
+         */
+        put: operations["staff.articles.save"];
+        post?: never;
+        /**
+         * Remove an article's text in a language
+         * @description With its last text the article is gone. Refused with `article_linked` while other articles lead to it.
+         */
+        delete: operations["staff.articles.remove"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/admin/articles/{article}/{language}/publish": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Show an article's text to readers
+         * @description `version` is the one that was read: what somebody else changes meanwhile is not published unseen.
+         */
+        post: operations["staff.articles.publish"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/admin/articles/{article}/{language}/withdraw": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Take an article's text back from readers
+         * @description It is a draft again; other languages stay published.
+         */
+        post: operations["staff.articles.withdraw"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/admin/audit": {
         parameters: {
             query?: never;
@@ -1660,6 +1768,66 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
+        AdminArticle: {
+            /** @description Empty for terms of the glossary. */
+            category: string;
+            /** Format: int64 */
+            id: number;
+            /** @enum {string} */
+            kind: "kb" | "blog" | "glossary";
+            /**
+             * Format: int64
+             * @description Its place among those of its category, in the knowledge base.
+             */
+            position: number;
+            /**
+             * Format: date-time
+             * @description Of a post: the day on which it appears.
+             */
+            published_at: string | null;
+            /** @description It is as Stead brought it, and a newer version of Stead may replace it. */
+            shipped: boolean;
+            /** @description Its name in the address. */
+            slug: string;
+            /** @description By language. */
+            texts: {
+                [key: string]: components["schemas"]["AdminArticleText"];
+            };
+            /**
+             * Format: int64
+             * @description One more with each change; whoever writes names the one that they have read.
+             */
+            version: number;
+        };
+        AdminArticleList: {
+            data: components["schemas"]["AdminArticle"][];
+            meta: components["schemas"]["Meta"];
+        };
+        AdminArticlePreview: {
+            /** @description HTML that is safe to show. */
+            html: string;
+            title: string;
+        };
+        AdminArticleText: {
+            /** @description Of a post. */
+            author: string;
+            /** @description Markdown; not in lists. */
+            body?: string;
+            /** @description Of a term: its short definition. */
+            description: string;
+            /** @description Readers do not see it. */
+            draft: boolean;
+            keywords: string[];
+            /** @description Of a term: the term. */
+            title: string;
+            /**
+             * Format: date-time
+             * @description The day on which it was last reviewed.
+             */
+            updated_at: string;
+            /** @description Its page, for readers. */
+            url: string;
+        };
         AdminAttention: {
             /** Format: int64 */
             count: number;
@@ -2567,6 +2735,7 @@ export interface components {
              * @example amount_too_small
              * @example api_key_invalid
              * @example api_key_revoked
+             * @example article_linked
              * @example auth_code_invalid
              * @example auth_code_required
              * @example backup_not_restorable
@@ -2975,6 +3144,41 @@ export interface components {
             /** @description Name of the node to which it moves; without it, the one that suits best. */
             to?: string;
         };
+        StaffNewArticleBody: {
+            /** @description Of a post. */
+            author?: string;
+            /** @description Markdown. */
+            body: string;
+            /** @description One of its kind; terms have none. */
+            category?: string;
+            /** @description Of a term: its short definition. */
+            description: string;
+            /** @description Words by which the search finds it, each of at most 60 letters. */
+            keywords?: string[];
+            /** @enum {string} */
+            kind: "kb" | "blog" | "glossary";
+            /** @enum {string} */
+            language: "uz" | "ru" | "en";
+            /**
+             * Format: int64
+             * @description Of an article of the knowledge base.
+             */
+            position?: number;
+            /**
+             * Format: date
+             * @description Of a post; without it, today.
+             */
+            published_at?: string;
+            /** @description Its name in the address; it is not changed afterwards. */
+            slug: string;
+            /** @description Of a term: the term. */
+            title: string;
+            /**
+             * Format: date
+             * @description The day on which it was last reviewed; without it, today.
+             */
+            updated_at?: string;
+        };
         StaffNewCouponBody: {
             /** Format: int64 */
             amount_usd_cents?: number;
@@ -3056,6 +3260,13 @@ export interface components {
         StaffNoteBody: {
             text: string;
         };
+        StaffPublishArticleBody: {
+            /**
+             * Format: int64
+             * @description The version that was read.
+             */
+            version: number;
+        };
         StaffRateBody: {
             /** @description What a dollar is worth, such as 12650.5. */
             rate: string;
@@ -3096,6 +3307,46 @@ export interface components {
         StaffRoleBody: {
             /** @enum {string} */
             role: "owner" | "billing" | "support" | "technician" | "read_only";
+        };
+        StaffSaveArticleBody: {
+            /** @description Of a post. */
+            author?: string;
+            /** @description Markdown. */
+            body: string;
+            /** @description One of its kind; terms have none. */
+            category?: string;
+            /** @description Of a term: its short definition. */
+            description: string;
+            /** @description Words by which the search finds it, each of at most 60 letters. */
+            keywords?: string[];
+            /**
+             * Format: int64
+             * @description Of an article of the knowledge base.
+             */
+            position?: number;
+            /**
+             * Format: date
+             * @description Of a post; without it, today.
+             */
+            published_at?: string;
+            /** @description Of a term: the term. */
+            title: string;
+            /**
+             * Format: date
+             * @description The day on which it was last reviewed; without it, today.
+             */
+            updated_at?: string;
+            /**
+             * Format: int64
+             * @description The version that was read.
+             */
+            version: number;
+        };
+        StaffSavedArticle: {
+            /** @description Null after a dry run. */
+            article: components["schemas"]["AdminArticle"] | null;
+            /** @description Null but for a dry run. */
+            preview: components["schemas"]["AdminArticlePreview"] | null;
         };
         StaffSectionBody: {
             enabled: boolean;
@@ -3507,6 +3758,919 @@ export interface operations {
                 content: {
                     /** @example {} */
                     "application/json": Record<string, never>;
+                };
+            };
+            /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Forbidden: `account_suspended`, `admin_required`, `insufficient_scope`, `role_required`, `sandbox_read_only`, `second_factor_required` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Not Found: `not_found`, `section_disabled` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Request Entity Too Large: `payload_too_large` */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unprocessable Entity: `validation_failed` */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too Many Requests: `rate_limited` */
+            429: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Service Unavailable: `unavailable` */
+            503: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    "staff.articles.list": {
+        parameters: {
+            query?: {
+                /** @description Page, counted from 1. */
+                page?: number;
+                /** @description Items a page; values above 50 are taken as 50. */
+                per_page?: number;
+                kind?: "kb" | "blog" | "glossary";
+                /** @description Only those that are written in it. */
+                language?: "uz" | "ru" | "en";
+                /** @description Only those with a text that is a draft. */
+                drafts?: boolean;
+                /** @description A part of a title or of the name in the address. */
+                q?: string;
+            };
+            header?: {
+                /** @description The `ETag` of an earlier answer: 304 without a body when it still holds. */
+                "If-None-Match"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "category": "guides",
+                     *           "id": 1,
+                     *           "kind": "kb",
+                     *           "position": 1,
+                     *           "published_at": "2026-11-21T10:00:00Z",
+                     *           "shipped": true,
+                     *           "slug": "start",
+                     *           "texts": {
+                     *             "name": {
+                     *               "author": "Anna K.",
+                     *               "body": "Half a year without a single fault.",
+                     *               "description": "Hosting for a shop",
+                     *               "draft": true,
+                     *               "keywords": [
+                     *                 "keywords"
+                     *               ],
+                     *               "title": "Start, 12 months",
+                     *               "updated_at": "2026-11-21T10:00:00Z",
+                     *               "url": "https://shop.example.com/"
+                     *             }
+                     *           },
+                     *           "version": 1
+                     *         }
+                     *       ],
+                     *       "meta": {
+                     *         "last_page": 1,
+                     *         "page": 1,
+                     *         "per_page": 20,
+                     *         "total": 1
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["AdminArticleList"];
+                };
+            };
+            /** @description Nothing has changed since the answer whose `ETag` was sent as `If-None-Match`. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Forbidden: `account_suspended`, `admin_required`, `insufficient_scope`, `role_required`, `second_factor_required` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Not Found: `section_disabled` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unprocessable Entity: `validation_failed` */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too Many Requests: `rate_limited` */
+            429: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Service Unavailable: `unavailable` */
+            503: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    "staff.articles.create": {
+        parameters: {
+            query?: {
+                /** @description Only check it, and answer the preview. */
+                dry_run?: boolean;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "kind": "kb",
+                 *       "slug": "mail-on-a-watch",
+                 *       "language": "en",
+                 *       "title": "Mail on a watch",
+                 *       "description": "The settings, one by one.",
+                 *       "category": "email",
+                 *       "position": 20,
+                 *       "body": "Open [**Mailboxes**](/panel/service/mail).\n"
+                 *     }
+                 */
+                "application/json": components["schemas"]["StaffNewArticleBody"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "article": {
+                     *         "category": "guides",
+                     *         "id": 1,
+                     *         "kind": "kb",
+                     *         "position": 1,
+                     *         "published_at": "2026-11-21T10:00:00Z",
+                     *         "shipped": true,
+                     *         "slug": "start",
+                     *         "texts": {
+                     *           "name": {
+                     *             "author": "Anna K.",
+                     *             "body": "Half a year without a single fault.",
+                     *             "description": "Hosting for a shop",
+                     *             "draft": true,
+                     *             "keywords": [
+                     *               "keywords"
+                     *             ],
+                     *             "title": "Start, 12 months",
+                     *             "updated_at": "2026-11-21T10:00:00Z",
+                     *             "url": "https://shop.example.com/"
+                     *           }
+                     *         },
+                     *         "version": 1
+                     *       },
+                     *       "preview": {
+                     *         "html": "html",
+                     *         "title": "Start, 12 months"
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["StaffSavedArticle"];
+                };
+            };
+            /** @description Bad Request: `malformed_json` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Forbidden: `account_suspended`, `admin_required`, `insufficient_scope`, `role_required`, `sandbox_read_only`, `second_factor_required` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Not Found: `section_disabled` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Request Entity Too Large: `payload_too_large` */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unsupported Media Type: `unsupported_media_type` */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unprocessable Entity: `validation_failed` */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too Many Requests: `rate_limited` */
+            429: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Service Unavailable: `unavailable` */
+            503: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    "staff.articles.get": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                article: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "category": "guides",
+                     *       "id": 1,
+                     *       "kind": "kb",
+                     *       "position": 1,
+                     *       "published_at": "2026-11-21T10:00:00Z",
+                     *       "shipped": true,
+                     *       "slug": "start",
+                     *       "texts": {
+                     *         "name": {
+                     *           "author": "Anna K.",
+                     *           "body": "Half a year without a single fault.",
+                     *           "description": "Hosting for a shop",
+                     *           "draft": true,
+                     *           "keywords": [
+                     *             "keywords"
+                     *           ],
+                     *           "title": "Start, 12 months",
+                     *           "updated_at": "2026-11-21T10:00:00Z",
+                     *           "url": "https://shop.example.com/"
+                     *         }
+                     *       },
+                     *       "version": 1
+                     *     }
+                     */
+                    "application/json": components["schemas"]["AdminArticle"];
+                };
+            };
+            /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Forbidden: `account_suspended`, `admin_required`, `insufficient_scope`, `role_required`, `second_factor_required` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Not Found: `not_found`, `section_disabled` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unprocessable Entity: `validation_failed` */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too Many Requests: `rate_limited` */
+            429: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Service Unavailable: `unavailable` */
+            503: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    "staff.articles.save": {
+        parameters: {
+            query?: {
+                /** @description Only check it, and answer the preview. */
+                dry_run?: boolean;
+            };
+            header?: never;
+            path: {
+                article: number;
+                language: "uz" | "ru" | "en";
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "version": 1,
+                 *       "title": "Mail on a watch",
+                 *       "description": "The settings, one by one.",
+                 *       "category": "email",
+                 *       "position": 20,
+                 *       "body": "Open [**Mailboxes**](/panel/service/mail).\n"
+                 *     }
+                 */
+                "application/json": components["schemas"]["StaffSaveArticleBody"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "article": {
+                     *         "category": "guides",
+                     *         "id": 1,
+                     *         "kind": "kb",
+                     *         "position": 1,
+                     *         "published_at": "2026-11-21T10:00:00Z",
+                     *         "shipped": true,
+                     *         "slug": "start",
+                     *         "texts": {
+                     *           "name": {
+                     *             "author": "Anna K.",
+                     *             "body": "Half a year without a single fault.",
+                     *             "description": "Hosting for a shop",
+                     *             "draft": true,
+                     *             "keywords": [
+                     *               "keywords"
+                     *             ],
+                     *             "title": "Start, 12 months",
+                     *             "updated_at": "2026-11-21T10:00:00Z",
+                     *             "url": "https://shop.example.com/"
+                     *           }
+                     *         },
+                     *         "version": 1
+                     *       },
+                     *       "preview": {
+                     *         "html": "html",
+                     *         "title": "Start, 12 months"
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["StaffSavedArticle"];
+                };
+            };
+            /** @description Bad Request: `malformed_json` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Forbidden: `account_suspended`, `admin_required`, `insufficient_scope`, `role_required`, `sandbox_read_only`, `second_factor_required` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Not Found: `not_found`, `section_disabled` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Request Entity Too Large: `payload_too_large` */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unsupported Media Type: `unsupported_media_type` */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unprocessable Entity: `validation_failed` */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too Many Requests: `rate_limited` */
+            429: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Service Unavailable: `unavailable` */
+            503: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    "staff.articles.remove": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                article: number;
+                language: "uz" | "ru" | "en";
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /** @example {} */
+                    "application/json": Record<string, never>;
+                };
+            };
+            /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Forbidden: `account_suspended`, `admin_required`, `insufficient_scope`, `role_required`, `sandbox_read_only`, `second_factor_required` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Not Found: `not_found`, `section_disabled` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Request Entity Too Large: `payload_too_large` */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unprocessable Entity: `validation_failed` */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too Many Requests: `rate_limited` */
+            429: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Service Unavailable: `unavailable` */
+            503: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    "staff.articles.publish": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                article: number;
+                language: "uz" | "ru" | "en";
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "version": 2
+                 *     }
+                 */
+                "application/json": components["schemas"]["StaffPublishArticleBody"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "category": "guides",
+                     *       "id": 1,
+                     *       "kind": "kb",
+                     *       "position": 1,
+                     *       "published_at": "2026-11-21T10:00:00Z",
+                     *       "shipped": true,
+                     *       "slug": "start",
+                     *       "texts": {
+                     *         "name": {
+                     *           "author": "Anna K.",
+                     *           "body": "Half a year without a single fault.",
+                     *           "description": "Hosting for a shop",
+                     *           "draft": true,
+                     *           "keywords": [
+                     *             "keywords"
+                     *           ],
+                     *           "title": "Start, 12 months",
+                     *           "updated_at": "2026-11-21T10:00:00Z",
+                     *           "url": "https://shop.example.com/"
+                     *         }
+                     *       },
+                     *       "version": 1
+                     *     }
+                     */
+                    "application/json": components["schemas"]["AdminArticle"];
+                };
+            };
+            /** @description Bad Request: `malformed_json` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Forbidden: `account_suspended`, `admin_required`, `insufficient_scope`, `role_required`, `sandbox_read_only`, `second_factor_required` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Not Found: `not_found`, `section_disabled` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Request Entity Too Large: `payload_too_large` */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unsupported Media Type: `unsupported_media_type` */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unprocessable Entity: `validation_failed` */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too Many Requests: `rate_limited` */
+            429: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Service Unavailable: `unavailable` */
+            503: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    "staff.articles.withdraw": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                article: number;
+                language: "uz" | "ru" | "en";
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "category": "guides",
+                     *       "id": 1,
+                     *       "kind": "kb",
+                     *       "position": 1,
+                     *       "published_at": "2026-11-21T10:00:00Z",
+                     *       "shipped": true,
+                     *       "slug": "start",
+                     *       "texts": {
+                     *         "name": {
+                     *           "author": "Anna K.",
+                     *           "body": "Half a year without a single fault.",
+                     *           "description": "Hosting for a shop",
+                     *           "draft": true,
+                     *           "keywords": [
+                     *             "keywords"
+                     *           ],
+                     *           "title": "Start, 12 months",
+                     *           "updated_at": "2026-11-21T10:00:00Z",
+                     *           "url": "https://shop.example.com/"
+                     *         }
+                     *       },
+                     *       "version": 1
+                     *     }
+                     */
+                    "application/json": components["schemas"]["AdminArticle"];
                 };
             };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */

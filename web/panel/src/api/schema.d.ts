@@ -8696,6 +8696,7 @@ export interface components {
              * @example amount_too_small
              * @example api_key_invalid
              * @example api_key_revoked
+             * @example article_linked
              * @example auth_code_invalid
              * @example auth_code_required
              * @example backup_not_restorable

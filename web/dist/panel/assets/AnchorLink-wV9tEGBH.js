@@ -1,1 +1,0 @@
-import{Ri as e,Zi as t,jn as n}from"./routes-D43B2qRo.js";var r=t(),i=e(function(e){return(0,r.jsx)(n,{...e})});export{i as t};

@@ -1,1 +1,0 @@
-import{Xi as e}from"./routes-D43B2qRo.js";import{t}from"./notice-COmxKHDV.js";function n(){let n=e();return async e=>{await n.invalidateQueries({queryKey:[`staff`]}),t(e)}}export{n as t};

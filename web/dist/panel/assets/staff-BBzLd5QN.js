@@ -1,1 +1,0 @@
-import{Ci as e,ki as t}from"./routes-D43B2qRo.js";var n,r=()=>n??=e({uz:()=>t(()=>import(`./staff.uz-CY3TzdMD.js`),[]),ru:()=>t(()=>import(`./staff.ru-BLIvFr1A.js`),[]),en:()=>t(()=>import(`./staff.en-BDwnm5Er.js`),[])});export{r as t};

@@ -1,1 +1,0 @@
-import{t as e}from"./Status-DssYZoqR.js";import{t}from"./texts-Cf8XraLw.js";import{Zi as n}from"./routes-D43B2qRo.js";var r=n(),i={open:`busy`,waiting:`warn`,answered:`good`,closed:`neutral`};function a({status:n}){return(0,r.jsx)(e,{tone:i[n],label:t(`status.${n}`)})}export{a as t};

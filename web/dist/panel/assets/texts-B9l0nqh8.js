@@ -1,1 +1,0 @@
-import{Di as e}from"./routes-D43B2qRo.js";var t=e(`staffsales`);export{t};

@@ -1,0 +1,1 @@
+import{Di as e}from"./routes-BPR5rz1i.js";var t=e(`support`);export{t};
