@@ -1,6 +1,7 @@
 package db
 
 import (
+	"encoding/json"
 	"reflect"
 	"strconv"
 	"strings"
@@ -25,17 +26,18 @@ func (v *Values) Table(q Querier) (query string, args []any) {
 	return valuesTable(v.rows)
 }
 
-// In returns the condition that a column is one of the items, with placeholders from $first on, and its arguments.
-// There must be at least one item.
-func In[T any](q Querier, first int, items []T) (condition string, args []any) {
+// In returns the condition that a column is one of the items, of which there may be none, with the placeholder $place, and
+// its argument. The statement is the same for any number of items on either engine: on SQLite they are one array in JSON.
+func In[T ~int | ~int64 | ~string](q Querier, place int, items []T) (condition string, args []any) {
+	placeholder := "$" + strconv.Itoa(place)
 	if hasArrays(q) {
-		return "= ANY($" + strconv.Itoa(first) + ")", []any{items}
+		return "= ANY(" + placeholder + ")", []any{items}
 	}
-	places := make([]string, len(items))
-	for i, item := range items {
-		places[i], args = "$"+strconv.Itoa(first+i), append(args, item)
+	list, err := json.Marshal(items)
+	if err != nil {
+		panic(err) // numbers and strings have a form in JSON
 	}
-	return "IN (" + strings.Join(places, ", ") + ")", args
+	return "IN (SELECT value FROM json_each(" + placeholder + "))", []any{string(list)}
 }
 
 // hasArrays reports whether arguments may be arrays: the statement is then the same for any number of items, and

@@ -74,7 +74,7 @@ func TestManyRowsAreWrittenInTheirOrder(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			for _, asked := range [][]int64{ids[:1], {ids[3], ids[0], ids[3]}, ids} {
+			for _, asked := range [][]int64{ids[:1], {ids[3], ids[0], ids[3]}, ids, nil} {
 				in, args := db.In(tx, 2, asked)
 				var found, outside int
 				err := tx.QueryRow(ctx, `SELECT COUNT(*), (SELECT COUNT(*) FROM signal_messages WHERE topic <> $1 AND NOT id `+in+`)

@@ -32,8 +32,9 @@ func Indexed(t *testing.T, d *db.DB, ask func(q db.Querier) error) {
 				}
 			}
 			// SQLite says SCAN table, SCAN table USING INDEX for one in the order of an
-			// index, and SCAN CONSTANT ROW for no table.
-			whole := strings.HasPrefix(step, "SCAN ") && !strings.Contains(step, " USING ") && step != "SCAN CONSTANT ROW" && !made[strings.TrimSuffix(step, " LEFT-JOIN")]
+			// index, SCAN CONSTANT ROW for no table, and SCAN json_each for a list that is an argument.
+			whole := strings.HasPrefix(step, "SCAN ") && !strings.Contains(step, " USING ") && step != "SCAN CONSTANT ROW" &&
+				!strings.HasPrefix(step, "SCAN json_each ") && !made[strings.TrimSuffix(step, " LEFT-JOIN")]
 			if whole || strings.Contains(step, "Seq Scan on") {
 				t.Errorf("a whole table is read (%s) by\n%s", strings.TrimSpace(step), asked.text)
 			}
