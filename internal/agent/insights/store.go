@@ -10,28 +10,22 @@ import (
 	"stead.dev/stead/internal/platform/page"
 )
 
-const columns = `id, account_id, service_id, check_key, subject, kind, severity, title_key, detail_key, fix_key, evidence, fixable, status,
-	dismissed_at, dismiss_reason, first_seen_at, last_seen_at, advice, advice_lang`
-
-func scan(row db.Row) (i insight, err error) {
-	var evidence string
-	err = row.Scan(&i.id, &i.accountID, &i.serviceID, &i.Check, &i.Subject, &i.Kind, &i.Severity, &i.Texts.Title, &i.Texts.Detail, &i.Texts.Fix,
-		&evidence, &i.Fixable, &i.status, &i.dismissedAt, &i.dismissReason, &i.firstSeenAt, &i.lastSeenAt, &i.advice, &i.adviceLang)
-	if err != nil {
-		return i, err
+var insightRows = db.Map(func(i *insight) db.Fields {
+	return db.Fields{
+		"id": &i.id, "account_id": &i.accountID, "service_id": &i.serviceID, "check_key": &i.Check, "subject": &i.Subject,
+		"kind": &i.Kind, "severity": &i.Severity, "title_key": &i.Texts.Title, "detail_key": &i.Texts.Detail,
+		"fix_key": &i.Texts.Fix, "evidence": db.JSON(&i.Evidence), "fixable": &i.Fixable, "status": &i.status,
+		"dismissed_at": &i.dismissedAt, "dismiss_reason": &i.dismissReason, "first_seen_at": &i.firstSeenAt,
+		"last_seen_at": &i.lastSeenAt, "advice": &i.advice, "advice_lang": &i.adviceLang,
 	}
-	if err := json.Unmarshal([]byte(evidence), &i.Evidence); err != nil {
-		return i, fmt.Errorf("insights: evidence of %d: %w", i.id, err)
-	}
-	return i, nil
-}
+})
 
 // mostRows bounds what is read of a service: those kept, and those that are resolved and not yet removed.
 const mostRows = 10 * mostInsights
 
 // lockOfService reads the insights of a service and locks them until tx ends.
 func lockOfService(ctx context.Context, tx *db.Tx, accountID, serviceID int64) ([]insight, error) {
-	return db.Collect(ctx, tx, scan, `SELECT `+columns+` FROM insights WHERE service_id = $1 AND account_id = $2
+	return db.Collect(ctx, tx, insightRows.Scan, `SELECT `+insightRows.Columns()+` FROM insights WHERE service_id = $1 AND account_id = $2
 		ORDER BY CASE WHEN status IN ('open', 'dismissed') THEN 0 ELSE 1 END, id LIMIT $3`+tx.ForUpdate(),
 		serviceID, accountID, mostRows)
 }
@@ -83,7 +77,7 @@ func encode(evidence map[string]any) (string, error) {
 
 // lock reads one of the insights of an account's service and locks it until tx ends.
 func lock(ctx context.Context, tx *db.Tx, accountID, serviceID, id int64) (insight, error) {
-	return scan(tx.QueryRow(ctx, `SELECT `+columns+` FROM insights WHERE id = $1 AND service_id = $2 AND account_id = $3`+tx.ForUpdate(), id, serviceID, accountID))
+	return insightRows.Scan(tx.QueryRow(ctx, `SELECT `+insightRows.Columns()+` FROM insights WHERE id = $1 AND service_id = $2 AND account_id = $3`+tx.ForUpdate(), id, serviceID, accountID))
 }
 
 // filter chooses insights of a service.
@@ -109,7 +103,7 @@ func (f filter) where(accountID, serviceID int64) (string, []any) {
 func list(ctx context.Context, q db.Querier, accountID, serviceID int64, f filter, p page.Params) ([]insight, error) {
 	where, args := f.where(accountID, serviceID)
 	args = append(args, p.Limit(), p.Offset())
-	return db.Collect(ctx, q, scan, fmt.Sprintf(`SELECT `+columns+` FROM insights%s ORDER BY severity_rank, advice_rank, id LIMIT $%d OFFSET $%d`, where, len(args)-1, len(args)), args...)
+	return db.Collect(ctx, q, insightRows.Scan, fmt.Sprintf(`SELECT `+insightRows.Columns()+` FROM insights%s ORDER BY severity_rank, advice_rank, id LIMIT $%d OFFSET $%d`, where, len(args)-1, len(args)), args...)
 }
 
 func count(ctx context.Context, q db.Querier, accountID, serviceID int64, f filter) (n int, err error) {

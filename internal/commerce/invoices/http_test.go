@@ -176,7 +176,7 @@ func TestNoQueryReadsAWholeTable(t *testing.T) {
 				return err
 			}
 			for query, args := range map[string][]any{ofOrderQuery: {1}, ofTopupQuery: {1}, ofServiceQuery: {1, 1}} {
-				if _, err := db.Collect(ctx, q, scan, query, args...); err != nil {
+				if _, err := db.Collect(ctx, q, documentRows.Scan, query, args...); err != nil {
 					return err
 				}
 			}

@@ -247,7 +247,7 @@ func TestACreditNoteNamesAnInvoiceThatWasNotNumberedYet(t *testing.T) {
 			return w.Service.number(ctx, tx, all)
 		})
 		w.number()
-		notes, err := db.Collect(t.Context(), w.DB, scan, `SELECT `+columns+` FROM invoices WHERE kind = 'credit_note' ORDER BY id`)
+		notes, err := db.Collect(t.Context(), w.DB, documentRows.Scan, `SELECT `+documentRows.Columns()+` FROM invoices WHERE kind = 'credit_note' ORDER BY id`)
 		if err != nil || len(notes) != 2 {
 			t.Fatalf("%+v %v", notes, err)
 		}

@@ -11,30 +11,24 @@ import (
 	"stead.dev/stead/internal/platform/page"
 )
 
-const columns = `id, account_id, kind, seller, year, COALESCE(sequence, 0), order_id, topup_id, service_id, corrects, document, subtotal,
-	discount, tax, tax_included, total, credited, credited_tax, issued_at`
-
-func scan(row db.Row) (r record, err error) {
-	var kept string
-	err = row.Scan(&r.id, &r.accountID, &r.kind, &r.seller, &r.year, &r.sequence, &r.orderID, &r.topupID, &r.serviceID, &r.corrects,
-		&kept, &r.subtotal, &r.discount, &r.tax, &r.taxIncluded, &r.total, &r.credited, &r.creditedTax, &r.issuedAt)
-	if err != nil {
-		return r, err
+var documentRows = db.Map(func(r *record) db.Fields {
+	return db.Fields{
+		"id": &r.id, "account_id": &r.accountID, "kind": &r.kind, "seller": &r.seller, "year": &r.year,
+		"COALESCE(sequence, 0)": &r.sequence, "order_id": &r.orderID, "topup_id": &r.topupID, "service_id": &r.serviceID,
+		"corrects": &r.corrects, "document": db.JSON(&r.document), "subtotal": &r.subtotal, "discount": &r.discount,
+		"tax": &r.tax, "tax_included": &r.taxIncluded, "total": &r.total, "credited": &r.credited,
+		"credited_tax": &r.creditedTax, "issued_at": &r.issuedAt,
 	}
-	if err := json.Unmarshal([]byte(kept), &r.document); err != nil {
-		return r, fmt.Errorf("invoices: document %d: %w", r.id, err)
-	}
-	return r, nil
-}
+})
 
 // get reads a document whoever has it.
 func get(ctx context.Context, q db.Querier, id int64) (record, error) {
-	return scan(q.QueryRow(ctx, `SELECT `+columns+` FROM invoices WHERE id = $1`, id))
+	return documentRows.Scan(q.QueryRow(ctx, `SELECT `+documentRows.Columns()+` FROM invoices WHERE id = $1`, id))
 }
 
 // getOwn reads a document of the account.
 func getOwn(ctx context.Context, q db.Querier, accountID, id int64) (record, error) {
-	r, err := scan(q.QueryRow(ctx, `SELECT `+columns+` FROM invoices WHERE id = $1 AND account_id = $2`, id, accountID))
+	r, err := documentRows.Scan(q.QueryRow(ctx, `SELECT `+documentRows.Columns()+` FROM invoices WHERE id = $1 AND account_id = $2`, id, accountID))
 	if errors.Is(err, db.ErrNoRows) {
 		err = fault.NotFound.New()
 	}
@@ -51,32 +45,32 @@ func list(ctx context.Context, q db.Querier, accountID int64, kind Kind, p page.
 		return nil, 0, err
 	}
 	n := len(args)
-	query := fmt.Sprintf(`SELECT %s FROM invoices WHERE %s ORDER BY id DESC LIMIT $%d OFFSET $%d`, columns, where, n+1, n+2)
-	rows, err = db.Collect(ctx, q, scan, query, append(args, p.Limit(), p.Offset())...)
+	query := fmt.Sprintf(`SELECT %s FROM invoices WHERE %s ORDER BY id DESC LIMIT $%d OFFSET $%d`, documentRows.Columns(), where, n+1, n+2)
+	rows, err = db.Collect(ctx, q, documentRows.Scan, query, append(args, p.Limit(), p.Offset())...)
 	return rows, total, err
 }
 
 // lockOrder locks the invoice of an order.
 func lockOrder(ctx context.Context, tx *db.Tx, orderID int64) (record, error) {
-	return scan(tx.QueryRow(ctx, ofOrderQuery+tx.ForUpdate(), orderID))
+	return documentRows.Scan(tx.QueryRow(ctx, ofOrderQuery+tx.ForUpdate(), orderID))
 }
 
-const ofOrderQuery = `SELECT ` + columns + ` FROM invoices WHERE order_id = $1 AND kind = 'invoice'`
+var ofOrderQuery = `SELECT ` + documentRows.Columns() + ` FROM invoices WHERE order_id = $1 AND kind = 'invoice'`
 
 // lockService locks the invoices of a service of which something is left, the newest first.
 func lockService(ctx context.Context, tx *db.Tx, accountID, serviceID int64) ([]record, error) {
-	return db.Collect(ctx, tx, scan, ofServiceQuery+tx.ForUpdate(), serviceID, accountID)
+	return db.Collect(ctx, tx, documentRows.Scan, ofServiceQuery+tx.ForUpdate(), serviceID, accountID)
 }
 
-const ofServiceQuery = `SELECT ` + columns + ` FROM invoices WHERE service_id = $1 AND account_id = $2 AND kind = 'invoice'
+var ofServiceQuery = `SELECT ` + documentRows.Columns() + ` FROM invoices WHERE service_id = $1 AND account_id = $2 AND kind = 'invoice'
 	AND credited < total - tax ORDER BY id DESC`
 
 // lockReceipt locks the receipt of a top-up.
 func lockReceipt(ctx context.Context, tx *db.Tx, topupID int64) (record, error) {
-	return scan(tx.QueryRow(ctx, ofTopupQuery+tx.ForUpdate(), topupID))
+	return documentRows.Scan(tx.QueryRow(ctx, ofTopupQuery+tx.ForUpdate(), topupID))
 }
 
-const ofTopupQuery = `SELECT ` + columns + ` FROM invoices WHERE topup_id = $1 AND kind = 'receipt'`
+var ofTopupQuery = `SELECT ` + documentRows.Columns() + ` FROM invoices WHERE topup_id = $1 AND kind = 'receipt'`
 
 // insert writes documents that have no numbers yet.
 func insert(ctx context.Context, tx *db.Tx, all []record) error {
@@ -102,7 +96,7 @@ func anyUnnumbered(ctx context.Context, q db.Querier) (found bool, err error) {
 
 // unnumbered reads documents without numbers, the oldest first.
 func unnumbered(ctx context.Context, q db.Querier, limit int) ([]record, error) {
-	return db.Collect(ctx, q, scan, `SELECT `+columns+` FROM invoices WHERE sequence IS NULL ORDER BY id LIMIT $1`, limit)
+	return db.Collect(ctx, q, documentRows.Scan, `SELECT `+documentRows.Columns()+` FROM invoices WHERE sequence IS NULL ORDER BY id LIMIT $1`, limit)
 }
 
 // takeNumbers takes the next n numbers of a series, and answers the first. The series stays locked until the

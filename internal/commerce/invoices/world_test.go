@@ -177,7 +177,7 @@ func (w *world) get(id int64) record {
 func (w *world) numbers(accountID int64, kind Kind) (all []string) {
 	w.t.Helper()
 	w.number()
-	rows, err := db.Collect(w.t.Context(), w.DB, scan, `SELECT `+columns+` FROM invoices WHERE account_id = $1 AND kind = $2 ORDER BY id`, accountID, kind)
+	rows, err := db.Collect(w.t.Context(), w.DB, documentRows.Scan, `SELECT `+documentRows.Columns()+` FROM invoices WHERE account_id = $1 AND kind = $2 ORDER BY id`, accountID, kind)
 	if err != nil {
 		w.t.Fatal(err)
 	}

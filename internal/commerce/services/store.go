@@ -18,32 +18,33 @@ import (
 	"stead.dev/stead/internal/platform/page"
 )
 
-const columns = `id, account_id, order_id, type, label, status, domain, client_ref, plan_id, plan_slug, plan_name, limits,
-	period_months, auto_renew, renew_price, first_price, sandbox, failure_key, suspend_reason, pending_plan_id, pending_plan_at, pending_price, panel, panel_ref,
-	username, origin_url, location, ipv4, ipv6, nameservers, created_at, provisioned_at, expires_at,
-	next_renewal_attempt_at, grace_until, suspended_at, terminates_at, reminded, warned,
-	metadata, owner_suspended_at, suspend_note, addon_price, addon_limits, ends_at_expiry, restore_order_id, restore_price, cleaning_until, epoch, moving`
+var serviceRows = db.Map(func(r *record) db.Fields {
+	return db.Fields{
+		"id": &r.id, "account_id": &r.accountID, "order_id": &r.orderID, "type": &r.typ, "label": &r.label,
+		"status": &r.status, "domain": &r.domain, "client_ref": &r.clientRef, "plan_id": &r.planID,
+		"plan_slug": &r.planSlug, "plan_name": &r.planName, "limits": &r.planLimits, "period_months": &r.periodMonths,
+		"auto_renew": &r.autoRenew, "renew_price": &r.renewPrice, "first_price": &r.firstPrice, "sandbox": &r.sandbox,
+		"failure_key": &r.failureKey, "suspend_reason": &r.suspendReason, "pending_plan_id": &r.pendingPlanID,
+		"pending_plan_at": &r.pendingPlanAt, "pending_price": &r.pendingPrice, "panel": &r.panel, "panel_ref": &r.panelRef,
+		"username": &r.place.username, "origin_url": &r.place.originURL, "location": &r.place.location,
+		"ipv4": &r.place.ipv4, "ipv6": &r.place.ipv6, "nameservers": db.JSON(&r.place.nameservers),
+		"created_at": &r.createdAt, "provisioned_at": &r.provisionedAt, "expires_at": &r.expiresAt,
+		"next_renewal_attempt_at": &r.nextRenewalAttemptAt, "grace_until": &r.graceUntil, "suspended_at": &r.suspendedAt,
+		"terminates_at": &r.terminatesAt, "reminded": &r.reminded, "warned": &r.warned, "metadata": &r.metadata,
+		"owner_suspended_at": &r.ownerSuspendedAt, "suspend_note": &r.suspendNote, "addon_price": &r.addonPrice,
+		"addon_limits": &r.addonLimits, "ends_at_expiry": &r.endsAtExpiry, "restore_order_id": &r.restoreOrderID,
+		"restore_price": &r.restorePrice, "cleaning_until": &r.cleaningUntil, "epoch": &r.epoch, "moving": &r.moving,
+	}
+})
+
+var columns = serviceRows.Columns()
 
 func scan(row db.Row) (record, error) {
-	var r record
-	var nameservers string
-	err := row.Scan(&r.id, &r.accountID, &r.orderID, &r.typ, &r.label, &r.status, &r.domain, &r.clientRef, &r.planID,
-		&r.planSlug, &r.planName, &r.planLimits, &r.periodMonths, &r.autoRenew, &r.renewPrice, &r.firstPrice, &r.sandbox, &r.failureKey,
-		&r.suspendReason, &r.pendingPlanID, &r.pendingPlanAt, &r.pendingPrice, &r.panel, &r.panelRef, &r.place.username, &r.place.originURL,
-		&r.place.location, &r.place.ipv4, &r.place.ipv6, &nameservers, &r.createdAt, &r.provisionedAt, &r.expiresAt,
-		&r.nextRenewalAttemptAt, &r.graceUntil, &r.suspendedAt, &r.terminatesAt, &r.reminded, &r.warned,
-		&r.metadata, &r.ownerSuspendedAt, &r.suspendNote, &r.addonPrice, &r.addonLimits,
-		&r.endsAtExpiry, &r.restoreOrderID, &r.restorePrice, &r.cleaningUntil, &r.epoch, &r.moving)
-	if err != nil {
-		return record{}, err
+	r, err := serviceRows.Scan(row)
+	if err == nil {
+		r.limits, err = r.raisedBy(r.planLimits)
 	}
-	if r.limits, err = r.raisedBy(r.planLimits); err != nil {
-		return record{}, err
-	}
-	if err := json.Unmarshal([]byte(nameservers), &r.place.nameservers); err != nil {
-		return record{}, fmt.Errorf("services: name servers of service %d: %w", r.id, err)
-	}
-	return r, nil
+	return r, err
 }
 
 // get reads a service whoever owns it, for jobs and operators.

@@ -155,7 +155,7 @@ func (w *chargeWorker) Work(ctx context.Context, job *river.Job[chargeArgs]) err
 // it is settled. It asks what became of an earlier attempt before it makes one: an outcome
 // that nobody heard is never a second payment.
 func (s *Service) chargeAutomatic(ctx context.Context, id int64) (settled bool, err error) {
-	t, err := scanTopup(s.DB.QueryRow(ctx, selectTopup+` WHERE id = $1 AND automatic`, id))
+	t, err := topupRows.Scan(s.DB.QueryRow(ctx, selectTopup+` WHERE id = $1 AND automatic`, id))
 	if err != nil {
 		return false, fmt.Errorf("wallet: find automatic top-up %d: %w", id, err)
 	}

@@ -21,12 +21,12 @@ func TestNoQueryReadsAWholeTable(t *testing.T) {
 			_, ofEnds := endsOf(ctx, q, order(1))
 			ofEntry = errors.Join(ofEntry, ofEnds)
 			_, ofRefunds := refundedOf(ctx, q, 1)
-			_, ofDue := db.Collect(ctx, q, scanTopup, dueTopupsQuery, w.clk.Now(), batch)
+			_, ofDue := db.Collect(ctx, q, topupRows.Scan, dueTopupsQuery, w.clk.Now(), batch)
 			for _, query := range []string{` WHERE id = 1 AND account_id = 1`, ` WHERE gateway = 'stripe' AND gateway_payment = 'x'`} {
-				_, err := db.Collect(ctx, q, scanTopup, selectTopup+query)
+				_, err := db.Collect(ctx, q, topupRows.Scan, selectTopup+query)
 				ofDue = errors.Join(ofDue, err)
 			}
-			_, ofToken := db.Collect(ctx, q, scanTopup, selectTopup+` WHERE token_hash = $1`, []byte("x"))
+			_, ofToken := db.Collect(ctx, q, topupRows.Scan, selectTopup+` WHERE token_hash = $1`, []byte("x"))
 			all := Filter{Types: []Type{TypeCharge, TypeRefund}, From: w.clk.Now(), To: w.clk.Now().Add(1)}
 			for _, f := range []Filter{{}, {Types: all.Types}, {ClientRef: "x"}, {From: all.From, To: all.To}, all} {
 				_, ofChosen := chosen(ctx, q, 1, f, 20, 0)

@@ -139,7 +139,7 @@ func TestAKeptCardOfStripe(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			last, err := scanTopup(d.QueryRow(t.Context(), selectTopup+` ORDER BY id DESC LIMIT 1`))
+			last, err := topupRows.Scan(d.QueryRow(t.Context(), selectTopup+` ORDER BY id DESC LIMIT 1`))
 			if err != nil || !last.Automatic || last.Status != processing || last.Method != "cus_1" {
 				t.Fatalf("%+v, %v", last, err)
 			}

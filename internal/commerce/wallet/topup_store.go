@@ -8,33 +8,32 @@ import (
 	"stead.dev/stead/internal/platform/money"
 )
 
-const selectTopup = `SELECT id, account_id, gateway, amount, fee, status, token_hash, token_sealed, language, return_url,
-	redirect_url, gateway_reference, gateway_payment, failure_key, taken_back, created_at, expires_at, completed_at,
-	automatic, method, save_method FROM wallet_topups`
+var topupRows = db.Map(func(t *topup) db.Fields {
+	return db.Fields{
+		"id": &t.ID, "account_id": &t.AccountID, "gateway": &t.Gateway, "amount": &t.Amount, "fee": &t.Fee, "status": &t.Status,
+		"token_hash": &t.TokenHash, "token_sealed": &t.TokenSealed, "language": &t.Language, "return_url": &t.ReturnURL,
+		"redirect_url": &t.RedirectURL, "gateway_reference": &t.Reference, "gateway_payment": &t.Payment, "failure_key": &t.FailureKey,
+		"taken_back": &t.TakenBack, "created_at": &t.CreatedAt, "expires_at": &t.ExpiresAt, "completed_at": &t.CompletedAt,
+		"automatic": &t.Automatic, "method": &t.Method, "save_method": &t.Save,
+	}
+})
 
-func scanTopup(r db.Row) (t topup, err error) {
-	var st string
-	err = r.Scan(&t.ID, &t.AccountID, &t.Gateway, &t.Amount, &t.Fee, &st, &t.TokenHash, &t.TokenSealed, &t.Language,
-		&t.ReturnURL, &t.RedirectURL, &t.Reference, &t.Payment, &t.FailureKey, &t.TakenBack, &t.CreatedAt, &t.ExpiresAt,
-		&t.CompletedAt, &t.Automatic, &t.Method, &t.Save)
-	t.Status = status(st)
-	return t, err
-}
+var selectTopup = `SELECT ` + topupRows.Columns() + ` FROM wallet_topups`
 
 func findTopup(ctx context.Context, q db.Querier, accountID, id int64) (topup, error) {
-	return scanTopup(q.QueryRow(ctx, selectTopup+` WHERE id = $1 AND account_id = $2`, id, accountID))
+	return topupRows.Scan(q.QueryRow(ctx, selectTopup+` WHERE id = $1 AND account_id = $2`, id, accountID))
 }
 
 func findTopupByToken(ctx context.Context, q db.Querier, hash []byte) (topup, error) {
-	return scanTopup(q.QueryRow(ctx, selectTopup+` WHERE token_hash = $1`, hash))
+	return topupRows.Scan(q.QueryRow(ctx, selectTopup+` WHERE token_hash = $1`, hash))
 }
 
 func lockTopup(ctx context.Context, tx *db.Tx, gatewayKey string, id int64) (topup, error) {
-	return scanTopup(tx.QueryRow(ctx, selectTopup+` WHERE id = $1 AND gateway = $2`+tx.ForUpdate(), id, gatewayKey))
+	return topupRows.Scan(tx.QueryRow(ctx, selectTopup+` WHERE id = $1 AND gateway = $2`+tx.ForUpdate(), id, gatewayKey))
 }
 
 func lockTopupByPayment(ctx context.Context, tx *db.Tx, gatewayKey, payment string) (topup, error) {
-	return scanTopup(tx.QueryRow(ctx, selectTopup+` WHERE gateway = $1 AND gateway_payment = $2`+tx.ForUpdate(), gatewayKey, payment))
+	return topupRows.Scan(tx.QueryRow(ctx, selectTopup+` WHERE gateway = $1 AND gateway_payment = $2`+tx.ForUpdate(), gatewayKey, payment))
 }
 
 func putTopup(ctx context.Context, tx *db.Tx, t topup) (id int64, err error) {
@@ -78,10 +77,10 @@ func refundedOf(ctx context.Context, q db.Querier, topupID int64) (sum money.USD
 // dueTopups are unpaid ones whose time is over. Automatic ones end with the job that
 // knows whether they were paid.
 func dueTopups(ctx context.Context, tx *db.Tx, limit int) ([]topup, error) {
-	return db.Collect(ctx, tx, scanTopup, dueTopupsQuery+tx.ForUpdate(), tx.Now, limit)
+	return db.Collect(ctx, tx, topupRows.Scan, dueTopupsQuery+tx.ForUpdate(), tx.Now, limit)
 }
 
-const dueTopupsQuery = selectTopup + ` WHERE status IN ('pending', 'processing') AND expires_at <= $1 AND NOT automatic
+var dueTopupsQuery = selectTopup + ` WHERE status IN ('pending', 'processing') AND expires_at <= $1 AND NOT automatic
 	ORDER BY expires_at, id LIMIT $2`
 
 // inFlight tells whether a gateway is working on a payment of the account.

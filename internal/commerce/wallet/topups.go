@@ -311,7 +311,7 @@ func (s *Service) takeBack(ctx context.Context, tx *db.Tx, t topup, e gateway.Ev
 // has seen on the company's account. received must be what was to be paid.
 func (s *Service) ConfirmBankTransfer(ctx context.Context, topupID int64, received money.USDCents) error {
 	return s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
-		t, err := scanTopup(tx.QueryRow(ctx, selectTopup+` WHERE id = $1`+tx.ForUpdate(), topupID))
+		t, err := topupRows.Scan(tx.QueryRow(ctx, selectTopup+` WHERE id = $1`+tx.ForUpdate(), topupID))
 		if errors.Is(err, db.ErrNoRows) {
 			return fault.NotFound.New()
 		}

@@ -9,18 +9,18 @@ import (
 	"stead.dev/stead/internal/platform/page"
 )
 
-const columns = `id, COALESCE(account_id, 0), author, rating, title, body, locale, product, sample, status, version, reason, created_at,
-	updated_at, decided_at`
-
-func scan(row db.Row) (r Review, err error) {
-	err = row.Scan(&r.ID, &r.AccountID, &r.Author, &r.Rating, &r.Title, &r.Body, &r.Locale, &r.Product, &r.Sample, &r.Status, &r.Version,
-		&r.Reason, &r.CreatedAt, &r.UpdatedAt, &r.DecidedAt)
-	return r, err
-}
+var reviewRows = db.Map(func(r *Review) db.Fields {
+	return db.Fields{
+		"id": &r.ID, "COALESCE(account_id, 0)": &r.AccountID, "author": &r.Author, "rating": &r.Rating, "title": &r.Title,
+		"body": &r.Body, "locale": &r.Locale, "product": &r.Product, "sample": &r.Sample, "status": &r.Status,
+		"version": &r.Version, "reason": &r.Reason, "created_at": &r.CreatedAt, "updated_at": &r.UpdatedAt,
+		"decided_at": &r.DecidedAt,
+	}
+})
 
 // ofAccount reads an account's review, or returns fault.NotFound.
 func ofAccount(ctx context.Context, q db.Querier, accountID int64) (Review, error) {
-	r, err := scan(q.QueryRow(ctx, `SELECT `+columns+` FROM reviews WHERE account_id = $1`, accountID))
+	r, err := reviewRows.Scan(q.QueryRow(ctx, `SELECT `+reviewRows.Columns()+` FROM reviews WHERE account_id = $1`, accountID))
 	if errors.Is(err, db.ErrNoRows) {
 		err = fault.NotFound.New()
 	}
@@ -29,7 +29,7 @@ func ofAccount(ctx context.Context, q db.Querier, accountID int64) (Review, erro
 
 // find reads a review for operators.
 func find(ctx context.Context, q db.Querier, id int64) (Review, error) {
-	r, err := scan(q.QueryRow(ctx, `SELECT `+columns+` FROM reviews WHERE id = $1`, id))
+	r, err := reviewRows.Scan(q.QueryRow(ctx, `SELECT `+reviewRows.Columns()+` FROM reviews WHERE id = $1`, id))
 	if errors.Is(err, db.ErrNoRows) {
 		err = errUnknown
 	}
@@ -69,7 +69,7 @@ func decide(ctx context.Context, tx *db.Tx, d Decision, status Status) (bool, er
 }
 
 func list(ctx context.Context, q db.Querier, status Status, p page.Params) ([]Review, error) {
-	return db.Collect(ctx, q, scan, `SELECT `+columns+` FROM reviews WHERE status = $1 ORDER BY created_at DESC, id DESC LIMIT $2 OFFSET $3`,
+	return db.Collect(ctx, q, reviewRows.Scan, `SELECT `+reviewRows.Columns()+` FROM reviews WHERE status = $1 ORDER BY created_at DESC, id DESC LIMIT $2 OFFSET $3`,
 		status, p.Limit(), p.Offset())
 }
 

@@ -8,17 +8,17 @@ import (
 	"stead.dev/stead/internal/platform/fault"
 )
 
-const columns = `id, service_id, account_id, slug, language, title, directory, overwrite, status, failure_key, kept_in, created_at, finished_at`
-
-func scan(row db.Row) (i Installation, err error) {
-	err = row.Scan(&i.ID, &i.ServiceID, &i.AccountID, &i.Slug, &i.Language, &i.Title, &i.Directory, &i.Overwrite, &i.Status, &i.FailureKey,
-		&i.KeptIn, &i.CreatedAt, &i.FinishedAt)
-	return i, err
-}
+var installationRows = db.Map(func(i *Installation) db.Fields {
+	return db.Fields{
+		"id": &i.ID, "service_id": &i.ServiceID, "account_id": &i.AccountID, "slug": &i.Slug, "language": &i.Language,
+		"title": &i.Title, "directory": &i.Directory, "overwrite": &i.Overwrite, "status": &i.Status,
+		"failure_key": &i.FailureKey, "kept_in": &i.KeptIn, "created_at": &i.CreatedAt, "finished_at": &i.FinishedAt,
+	}
+})
 
 // ofService reads what was last put on a service of the account, or returns fault.NotFound.
 func ofService(ctx context.Context, q db.Querier, accountID, serviceID int64) (Installation, error) {
-	i, err := scan(q.QueryRow(ctx, `SELECT `+columns+` FROM templates_installations WHERE service_id = $1 AND account_id = $2`, serviceID, accountID))
+	i, err := installationRows.Scan(q.QueryRow(ctx, `SELECT `+installationRows.Columns()+` FROM templates_installations WHERE service_id = $1 AND account_id = $2`, serviceID, accountID))
 	if errors.Is(err, db.ErrNoRows) {
 		err = fault.NotFound.New()
 	}
@@ -27,7 +27,7 @@ func ofService(ctx context.Context, q db.Querier, accountID, serviceID int64) (I
 
 // find reads an installation that is to be done; false when it is finished, or gave way to another.
 func find(ctx context.Context, q db.Querier, id int64) (Installation, bool, error) {
-	i, err := scan(q.QueryRow(ctx, `SELECT `+columns+` FROM templates_installations WHERE id = $1 AND status = $2`, id, Pending))
+	i, err := installationRows.Scan(q.QueryRow(ctx, `SELECT `+installationRows.Columns()+` FROM templates_installations WHERE id = $1 AND status = $2`, id, Pending))
 	if errors.Is(err, db.ErrNoRows) {
 		return i, false, nil
 	}
@@ -46,9 +46,9 @@ func replace(ctx context.Context, tx *db.Tx, i Installation) (Installation, erro
 	if _, err := tx.Exec(ctx, `DELETE FROM templates_installations WHERE service_id = $1`, i.ServiceID); err != nil {
 		return i, err
 	}
-	return scan(tx.QueryRow(ctx, `INSERT INTO templates_installations (service_id, account_id, slug, language, title, directory, overwrite, status,
+	return installationRows.Scan(tx.QueryRow(ctx, `INSERT INTO templates_installations (service_id, account_id, slug, language, title, directory, overwrite, status,
 			created_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) RETURNING `+columns,
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) RETURNING `+installationRows.Columns(),
 		i.ServiceID, i.AccountID, i.Slug, i.Language, i.Title, i.Directory, i.Overwrite, i.Status, tx.Now))
 }
 

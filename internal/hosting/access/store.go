@@ -11,6 +11,13 @@ import (
 	"stead.dev/stead/internal/port/panel"
 )
 
+var ftpRows = db.Map(func(f *ftpAccount) db.Fields {
+	return f.Fields(db.Fields{
+		"username": &f.username, "home": &f.home, "quota_mb": &f.quotaMB, "readonly": &f.readOnly, "host": &f.host, "port": &f.port,
+		"used_mb": &f.usedMB, "last_login_at": &f.lastLoginAt, "created_at": &f.createdAt,
+	})
+})
+
 // ftp describes the FTP accounts of services.
 func (s *Service) ftp() site.Collection[ftpAccount, panel.FTP, panel.FTPAccount] {
 	return site.Collection[ftpAccount, panel.FTP, panel.FTPAccount]{
@@ -18,7 +25,7 @@ func (s *Service) ftp() site.Collection[ftpAccount, panel.FTP, panel.FTPAccount]
 		Capability: panel.CapFTP, Limit: "ftp_accounts",
 		Job: func(t site.Target) river.JobArgs { return applyArgs{t} },
 		Table: site.Table[ftpAccount]{
-			Name: "access_ftp_accounts", Scan: scanFTP, Columns: "username, home, quota_mb, readonly, host, port, used_mb, last_login_at, created_at",
+			Name: "access_ftp_accounts", Rows: ftpRows,
 			Unique: "service_id, username", Others: []string{"access_shells", "access_ssh_keys", "access_tickets"},
 		},
 		On:       s.kindFTP,
@@ -27,11 +34,6 @@ func (s *Service) ftp() site.Collection[ftpAccount, panel.FTP, panel.FTPAccount]
 			return s.Credentials.Delete(ctx, tx, CredentialKind, f.ID)
 		},
 	}
-}
-
-func scanFTP(row db.Row) (f ftpAccount, err error) {
-	err = row.Scan(f.Fields(&f.username, &f.home, &f.quotaMB, &f.readOnly, &f.host, &f.port, &f.usedMB, &f.lastLoginAt, &f.createdAt)...)
-	return f, err
 }
 
 func (f ftpAccount) values() site.Values {
@@ -45,21 +47,22 @@ func setReported(ctx context.Context, tx *db.Tx, f ftpAccount, now panel.FTPAcco
 	return err
 }
 
+var shellRows = db.Map(func(s *shell) db.Fields {
+	return s.OnlyFields(db.Fields{
+		"enabled": &s.enabled, "host": &s.host, "port": &s.port, "username": &s.username, "fingerprint": &s.fingerprint,
+	})
+})
+
 // shells describes the shells of services, each with the keys that open it: one row of a service.
 func (s *Service) shells() site.Collection[shell, panel.Shell, shellState] {
 	return site.Collection[shell, panel.Shell, shellState]{
 		Base:       s.Base,
 		Capability: panel.CapShell,
 		Job:        func(t site.Target) river.JobArgs { return applyArgs{t} },
-		Table:      site.Table[shell]{Name: "access_shells", Key: "service_id", Columns: "enabled, host, port, username, fingerprint", Scan: scanShell},
+		Table:      site.Table[shell]{Name: "access_shells", Key: "service_id", Rows: shellRows},
 		On:         s.kindShell,
 		Observed:   s.observedShell,
 	}
-}
-
-func scanShell(row db.Row) (s shell, err error) {
-	err = row.Scan(s.Fields(&s.enabled, &s.host, &s.port, &s.username, &s.fingerprint)...)
-	return s, err
 }
 
 // shellOf reads the row of a service; fault.NotFound while it has none.
@@ -91,13 +94,13 @@ func setReportedShell(ctx context.Context, tx *db.Tx, s shell, now panel.ShellAc
 
 // keys has the keys that open the shells of services.
 var keys = site.Table[sshKey]{
-	Name: "access_ssh_keys", Plain: true, Columns: "name, type, public_key, fingerprint, last_used_at, created_at",
-	Unique: "service_id, fingerprint", Scan: scanKey,
-}
-
-func scanKey(row db.Row) (k sshKey, err error) {
-	err = row.Scan(k.Fields(&k.name, &k.kind, &k.publicKey, &k.fingerprint, &k.lastUsedAt, &k.createdAt)...)
-	return k, err
+	Name: "access_ssh_keys", Plain: true, Unique: "service_id, fingerprint",
+	Rows: db.Map(func(k *sshKey) db.Fields {
+		return k.Fields(db.Fields{
+			"name": &k.name, "type": &k.kind, "public_key": &k.publicKey, "fingerprint": &k.fingerprint, "last_used_at": &k.lastUsedAt,
+			"created_at": &k.createdAt,
+		})
+	}),
 }
 
 func (k sshKey) values() site.Values {

@@ -2,7 +2,6 @@ package backups
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -14,19 +13,13 @@ import (
 
 // table has the backups of services. No panel follows its rows: each is a task, whose status is that of the task.
 var table = site.Table[backup]{
-	Name: "backups", Plain: true, Order: "id DESC", Scan: scan,
-	Columns: `kind, final, status, parts, size_bytes, storage, note, error_key, created_at, finished_at, expires_at`,
-}
-
-func scan(row db.Row) (backup, error) {
-	var b backup
-	var parts string
-	err := row.Scan(b.Fields(&b.kind, &b.final, &b.status, &parts, &b.size, &b.storage, &b.note, &b.errorKey, &b.createdAt, &b.finishedAt,
-		&b.expiresAt)...)
-	if err == nil {
-		err = json.Unmarshal([]byte(parts), &b.parts)
-	}
-	return b, err
+	Name: "backups", Plain: true, Order: "id DESC",
+	Rows: db.Map(func(b *backup) db.Fields {
+		return b.Fields(db.Fields{
+			"kind": &b.kind, "final": &b.final, "status": &b.status, "parts": db.JSON(&b.parts), "size_bytes": &b.size, "storage": &b.storage,
+			"note": &b.note, "error_key": &b.errorKey, "created_at": &b.createdAt, "finished_at": &b.finishedAt, "expires_at": &b.expiresAt,
+		})
+	}),
 }
 
 // list reads one page of the backups of an account's service, the newest first.
@@ -159,18 +152,13 @@ func deleted(ctx context.Context, q db.Querier, before time.Time, after int64, l
 
 // restores has the restores of backups.
 var restores = site.Table[restore]{
-	Name: "backups_restores", Plain: true, Scan: scanRestore,
-	Columns: `backup_id, pre_backup_id, parts, items, target, status, error_key, created_at, finished_at`,
-}
-
-func scanRestore(row db.Row) (restore, error) {
-	var r restore
-	var parts, items string
-	err := row.Scan(r.Fields(&r.backupID, &r.preBackupID, &parts, &items, &r.target, &r.status, &r.errorKey, &r.createdAt, &r.finishedAt)...)
-	if err == nil {
-		err = errors.Join(json.Unmarshal([]byte(parts), &r.parts), json.Unmarshal([]byte(items), &r.items))
-	}
-	return r, err
+	Name: "backups_restores", Plain: true,
+	Rows: db.Map(func(r *restore) db.Fields {
+		return r.Fields(db.Fields{
+			"backup_id": &r.backupID, "pre_backup_id": &r.preBackupID, "parts": db.JSON(&r.parts), "items": db.JSON(&r.items),
+			"target": &r.target, "status": &r.status, "error_key": &r.errorKey, "created_at": &r.createdAt, "finished_at": &r.finishedAt,
+		})
+	}),
 }
 
 func insertRestore(ctx context.Context, tx *db.Tx, r restore) (id int64, err error) {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"maps"
 	"time"
 
@@ -17,10 +16,20 @@ import (
 
 // table has the certificates of services.
 var table = site.Table[row]{
-	Name: "certificates", HidesRemoving: true, ListOrder: "id DESC", Others: []string{"certificates_attempts"}, Scan: scan,
-	Columns: `kind, names, challenge, automatic, auto_renew, hsts, chosen_at, chain, secret, sans, issuer, fingerprint, issued_at,
-		expires_at, renew_at, ask_at, phase, order_url, order_names, order_secret, failures, last_attempt_at, last_error_key, last_reason,
-		last_error, due_at, warned_days, created_at`,
+	Name: "certificates", HidesRemoving: true, ListOrder: "id DESC", Others: []string{"certificates_attempts"},
+	Rows: db.Map(func(r *row) db.Fields {
+		return r.Fields(db.Fields{
+			"kind": &r.kind, "names": db.JSON(&r.names), "challenge": &r.challenge, "automatic": &r.automatic, "auto_renew": &r.autoRenew,
+			"hsts": &r.hsts, "chosen_at": &r.chosenAt,
+
+			"chain": &r.chain, "secret": &r.current.secret, "sans": db.JSON(&r.sans), "issuer": &r.issuer, "fingerprint": &r.fingerprint,
+			"issued_at": &r.issuedAt, "expires_at": &r.expiresAt, "renew_at": &r.renewAt, "ask_at": &r.askAt,
+
+			"phase": &r.phase, "order_url": &r.url, "order_names": db.JSON(&r.order.names), "order_secret": &r.order.secret,
+			"failures": &r.failures, "last_attempt_at": &r.lastAttemptAt, "last_error_key": &r.lastErrorKey, "last_reason": &r.lastReason,
+			"last_error": &r.lastError, "due_at": &r.dueAt, "warned_days": &r.warnedDays, "created_at": &r.createdAt,
+		})
+	}),
 }
 
 // collection describes how panels follow the certificates of services, but for On.
@@ -29,23 +38,6 @@ func (s *Service) collection() site.Collection[row, panel.Certificates, installe
 		Base: s.Base, Table: table, Capability: panel.CapCertificates,
 		Job: func(t site.Target) river.JobArgs { return applyArgs{t} },
 	}
-}
-
-func scan(s db.Row) (row, error) {
-	var r row
-	var names, sans, orderNames string
-	err := s.Scan(r.Fields(&r.kind, &names, &r.challenge, &r.automatic, &r.autoRenew, &r.hsts, &r.chosenAt, &r.chain, &r.current.secret,
-		&sans, &r.issuer, &r.fingerprint, &r.issuedAt, &r.expiresAt, &r.renewAt, &r.askAt, &r.phase, &r.url, &orderNames, &r.order.secret,
-		&r.failures, &r.lastAttemptAt, &r.lastErrorKey, &r.lastReason, &r.lastError, &r.dueAt, &r.warnedDays, &r.createdAt)...)
-	if err != nil {
-		return row{}, err
-	}
-	err = errors.Join(json.Unmarshal([]byte(names), &r.names), json.Unmarshal([]byte(sans), &r.sans),
-		json.Unmarshal([]byte(orderNames), &r.order.names))
-	if err != nil {
-		return row{}, fmt.Errorf("certificates: row %d: %w", r.ID, err)
-	}
-	return r, nil
 }
 
 // list is a list as it is stored.
@@ -120,7 +112,7 @@ func (s *Service) setCurrent(ctx context.Context, tx *db.Tx, r row) error {
 // takeDue lists certificates that are due; they are not listed again for a while.
 func takeDue(ctx context.Context, tx *db.Tx, limit int) ([]site.Owned, error) {
 	return db.Collect(ctx, tx, func(s db.Row) (d site.Owned, err error) {
-		err = s.Scan(d.Fields()...)
+		err = s.Scan(&d.ID, &d.AccountID, &d.ServiceID)
 		return d, err
 	}, `UPDATE certificates SET queued_until = $1 WHERE id IN
 			(SELECT id FROM certificates WHERE due_at <= $2 AND queued_until <= $2 ORDER BY due_at LIMIT $3)

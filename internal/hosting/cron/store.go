@@ -10,16 +10,20 @@ import (
 	"stead.dev/stead/internal/port/panel"
 )
 
+var rows = db.Map(func(r *row) db.Fields {
+	return r.Fields(db.Fields{
+		"expression": &r.expression, "timezone": &r.timezone, "command": &r.command, "enabled": &r.enabled, "overlap": &r.overlap,
+		"timeout_seconds": &r.timeoutSeconds, "created_at": &r.createdAt,
+	})
+})
+
 // collection describes the cron jobs of services.
 func (s *Service) collection() site.Collection[row, panel.Cron, panel.CronJob] {
 	return site.Collection[row, panel.Cron, panel.CronJob]{
 		Base:       s.Base,
 		Capability: panel.CapCron, Limit: "cron_jobs",
-		Job: func(t site.Target) river.JobArgs { return applyArgs{t} },
-		Table: site.Table[row]{
-			Name: "cron_jobs", Scan: scan, Columns: "expression, timezone, command, enabled, overlap, timeout_seconds, created_at",
-			HidesRemoving: true,
-		},
+		Job:   func(t site.Target) river.JobArgs { return applyArgs{t} },
+		Table: site.Table[row]{Name: "cron_jobs", Rows: rows, HidesRemoving: true},
 		On: func(_ context.Context, _ site.Site, cron panel.Cron) (site.Kind[row, panel.CronJob], error) {
 			return site.Kind[row, panel.CronJob]{
 				Wish: func(_ context.Context, r row) (panel.CronJob, error) { return r.wanted(), nil },
@@ -29,11 +33,6 @@ func (s *Service) collection() site.Collection[row, panel.Cron, panel.CronJob] {
 			}, nil
 		},
 	}
-}
-
-func scan(s db.Row) (r row, err error) {
-	err = s.Scan(r.Fields(&r.expression, &r.timezone, &r.command, &r.enabled, &r.overlap, &r.timeoutSeconds, &r.createdAt)...)
-	return r, err
 }
 
 func (w wish) values() site.Values {

@@ -13,13 +13,19 @@ import (
 	"stead.dev/stead/internal/port/panel"
 )
 
+var rows = db.Map(func(r *row) db.Fields {
+	return r.Fields(db.Fields{
+		"name": &r.name, "engine": &r.engine, "charset": &r.charset, "created_at": &r.createdAt, "activated_at": &r.activatedAt,
+	})
+})
+
 // collection describes the databases of services.
 func (s *Service) collection() site.Collection[row, panel.Databases, panel.Database] {
 	return site.Collection[row, panel.Databases, panel.Database]{
 		Base:       s.Base,
 		Capability: panel.CapDatabases, Limit: "databases",
 		Job:   func(t site.Target) river.JobArgs { return applyArgs{t} },
-		Table: site.Table[row]{Name: "databases", Scan: scan, Columns: "name, engine, charset, created_at, activated_at"},
+		Table: site.Table[row]{Name: "databases", Rows: rows},
 		On:    s.kind,
 		Activated: func(ctx context.Context, tx *db.Tx, r row) error {
 			return s.Events.Emit(ctx, tx, outbox.Event{
@@ -54,11 +60,6 @@ func (s *Service) kind(_ context.Context, on site.Site, databases panel.Database
 }
 
 func databaseName(d panel.Database) string { return d.Name }
-
-func scan(s db.Row) (r row, err error) {
-	err = s.Scan(r.Fields(&r.name, &r.engine, &r.charset, &r.createdAt, &r.activatedAt)...)
-	return r, err
-}
 
 func (r row) values() site.Values {
 	return site.Values{"name": r.name, "engine": r.engine, "charset": r.charset}

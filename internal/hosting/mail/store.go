@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/riverqueue/river"
@@ -15,47 +14,31 @@ import (
 	"stead.dev/stead/internal/port/panel"
 )
 
+var boxRows = db.Map(func(b *box) db.Fields {
+	m, reply := &b.what, &b.what.Autoresponder
+	return b.Fields(db.Fields{
+		"address": &m.Address, "password_hash": &m.PasswordHash, "quota_mb": &m.QuotaMB, "aliases": db.JSON(&m.Aliases),
+		"forward_to": db.JSON(&m.ForwardTo), "keep_copy": &m.KeepCopy, "catch_all": &m.CatchAll, "reply_enabled": &reply.Enabled,
+		"reply_subject": &reply.Subject, "reply_body": &reply.Body, "reply_from": db.OrZero(&reply.StartsAt),
+		"reply_until": db.OrZero(&reply.EndsAt), "imap": &m.Protocols.IMAP, "pop3": &m.Protocols.POP3, "smtp_out": &m.Protocols.SMTPOut,
+		"send_limit": &m.SendLimitPerHour, "spam_threshold": &m.SpamThreshold, "suspended": &m.Suspended, "told_suspended": &b.toldSuspended,
+		"used_bytes": &m.UsedBytes, "messages": &m.Messages, "last_login_at": db.OrZero(&m.LastLoginAt), "measured_at": &b.measuredAt,
+		"is_full": &b.full, "created_at": &b.createdAt, "activated_at": &b.activatedAt,
+	})
+})
+
 // collection describes the mailboxes of services.
 func (s *Service) collection() site.Collection[box, panel.Mail, panel.Mailbox] {
 	return site.Collection[box, panel.Mail, panel.Mailbox]{
 		Base:       s.Base,
 		Capability: panel.CapMail, Limit: "mailboxes",
-		Job: func(t site.Target) river.JobArgs { return applyArgs{t} },
-		Table: site.Table[box]{
-			Name: "mail_boxes", Scan: scan, Order: "address", Others: []string{"mail_domains", "mail_services"},
-			Columns: `address, password_hash, quota_mb, aliases, forward_to, keep_copy, catch_all,
-				reply_enabled, reply_subject, reply_body, reply_from, reply_until, imap, pop3, smtp_out, send_limit, spam_threshold, suspended,
-				told_suspended, used_bytes, messages, last_login_at, measured_at, is_full, created_at, activated_at`,
-		},
+		Job:       func(t site.Target) river.JobArgs { return applyArgs{t} },
+		Table:     site.Table[box]{Name: "mail_boxes", Rows: boxRows, Order: "address", Others: []string{"mail_domains", "mail_services"}},
 		On:        s.kind,
 		Keys:      map[panel.Kind]*fault.Def{panel.ErrInvalid: errAddress},
 		Activated: func(ctx context.Context, tx *db.Tx, b box) error { return s.emit(ctx, tx, "mailbox.created", b) },
 		Observed:  s.observed,
 	}
-}
-
-func scan(row db.Row) (box, error) {
-	var (
-		b                      box
-		aliases, forwards      string
-		from, until, lastLogin *time.Time
-		m                      = &b.what
-		reply                  = &b.what.Autoresponder
-	)
-	err := row.Scan(b.Fields(&m.Address, &m.PasswordHash, &m.QuotaMB, &aliases, &forwards, &m.KeepCopy, &m.CatchAll,
-		&reply.Enabled, &reply.Subject, &reply.Body, &from, &until, &m.Protocols.IMAP, &m.Protocols.POP3, &m.Protocols.SMTPOut,
-		&m.SendLimitPerHour, &m.SpamThreshold, &m.Suspended, &b.toldSuspended, &m.UsedBytes, &m.Messages,
-		&lastLogin, &b.measuredAt, &b.full, &b.createdAt, &b.activatedAt)...)
-	if err != nil {
-		return b, err
-	}
-	set(&reply.StartsAt, from)
-	set(&reply.EndsAt, until)
-	set(&m.LastLoginAt, lastLogin)
-	if err := errors.Join(json.Unmarshal([]byte(aliases), &m.Aliases), json.Unmarshal([]byte(forwards), &m.ForwardTo)); err != nil {
-		return b, fmt.Errorf("mail: mailbox %d: %w", b.ID, err)
-	}
-	return b, nil
 }
 
 func texts(all []string) (string, error) {

@@ -13,24 +13,20 @@ import (
 	"stead.dev/stead/internal/port/panel"
 )
 
+var rows = db.Map(func(r *row) db.Fields {
+	return r.OnlyFields(db.Fields{"version": &r.Version, "options": db.JSON(&r.Options), "extensions": db.JSON(&r.Extensions)})
+})
+
 // collection describes the settings of services: one row, or none where nothing was set.
 func (s *Service) collection() site.Collection[row, panel.PHP, panel.PHPSettings] {
 	return site.Collection[row, panel.PHP, panel.PHPSettings]{
 		Base:       s.Base,
 		Capability: panel.CapPHP,
 		Job:        func(t site.Target) river.JobArgs { return applyArgs{t} },
-		Table:      site.Table[row]{Name: "php_settings", Scan: scan, Key: "service_id", Columns: "version, options, extensions"},
+		Table:      site.Table[row]{Name: "php_settings", Rows: rows, Key: "service_id"},
 		On:         s.kind,
 		Keys:       map[panel.Kind]*fault.Def{panel.ErrUnsupported: ErrVersion, panel.ErrInvalid: ErrRange},
 	}
-}
-
-func scan(s db.Row) (r row, err error) {
-	var options, extensions string
-	if err = s.Scan(r.Fields(&r.Version, &options, &extensions)...); err == nil {
-		err = errors.Join(json.Unmarshal([]byte(options), &r.Options), json.Unmarshal([]byte(extensions), &r.Extensions))
-	}
-	return r, err
 }
 
 // of reads what should be of an account's service; one of which nothing was set has a row that is not

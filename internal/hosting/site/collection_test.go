@@ -93,11 +93,8 @@ func newStall(t *testing.T, d *db.DB) *stall {
 		Capability: "things", Limit: "goods",
 		Job: func(t site.Target) river.JobArgs { return goodsArgs{t} },
 		Table: site.Table[good]{
-			Name: "test_goods", Columns: "name, size", Others: []string{"test_more"},
-			Scan: func(row db.Row) (g good, err error) {
-				err = row.Scan(g.Fields(&g.name, &g.size)...)
-				return g, err
-			},
+			Name: "test_goods", Others: []string{"test_more"},
+			Rows: db.Map(func(g *good) db.Fields { return g.Fields(db.Fields{"name": &g.name, "size": &g.size}) }),
 		},
 		On: func(_ context.Context, _ site.Site, p shelves) (site.Kind[good, thing], error) {
 			return site.Kind[good, thing]{

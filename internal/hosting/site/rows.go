@@ -28,14 +28,24 @@ type Item struct {
 // AsItem implements Row, for the rows that embed an Item.
 func (i Item) AsItem() Item { return i }
 
-// Fields are where a row is scanned to: the columns of Owned, and more.
-func (o *Owned) Fields(more ...any) []any {
-	return append([]any{&o.ID, &o.AccountID, &o.ServiceID}, more...)
+// Fields adds the columns of Owned to those of a row.
+func (o *Owned) Fields(more db.Fields) db.Fields {
+	more["id"], more["account_id"], more["service_id"] = &o.ID, &o.AccountID, &o.ServiceID
+	return more
 }
 
-// Fields are where a row is scanned to: the columns of Item, and more.
-func (i *Item) Fields(more ...any) []any {
-	return i.Owned.Fields(append([]any{&i.Status, &i.FailureKey, &i.Revision}, more...)...)
+// Fields adds the columns of Item to those of a row.
+func (i *Item) Fields(more db.Fields) db.Fields {
+	more["status"], more["failure_key"], more["revision"] = &i.Status, &i.FailureKey, &i.Revision
+	return i.Owned.Fields(more)
+}
+
+// OnlyFields is Fields for a table with one row for each service, which has no id but the service's.
+func (i *Item) OnlyFields(more db.Fields) db.Fields {
+	more = i.Fields(more)
+	delete(more, "id")
+	more["(service_id)"] = &i.ID // another name of the column, which is read to two places
+	return more
 }
 
 // Row is a row of a collection. It embeds an Item.
@@ -46,9 +56,9 @@ type Row interface {
 
 // Table holds rows R of services. It has the columns of Item, or of Owned when no panel follows it.
 type Table[R any] struct {
-	Name    string
-	Key     string // the column of Owned.ID; "id" when empty
-	Columns string // those besides Item's or Owned's, by commas
+	Name string
+	Key  string         // the column of Owned.ID; "id" when empty
+	Rows *db.Mapping[R] // by Fields, or OnlyFields, of Item or Owned
 	// Plain tables have no status, failure_key and revision: no panel follows their rows.
 	Plain     bool
 	Order     string // of rows; by the key when empty
@@ -57,25 +67,13 @@ type Table[R any] struct {
 	// HidesRemoving leaves rows that are Removing out of what Get and List read.
 	HidesRemoving bool
 	Others        []string // the section's other tables whose rows of a service go when the service has ended
-
-	// Scan reads a row: by Fields of Item or Owned the columns that these have, then those of Columns.
-	Scan func(db.Row) (R, error)
 }
 
 func (t Table[R]) key() string { return cmp.Or(t.Key, "id") }
 
 func (t Table[R]) order() string { return " ORDER BY " + cmp.Or(t.Order, t.key()) }
 
-func (t Table[R]) selected() string {
-	columns := t.key() + ", account_id, service_id"
-	if !t.Plain {
-		columns += ", status, failure_key, revision"
-	}
-	if t.Columns != "" {
-		columns += ", " + t.Columns
-	}
-	return "SELECT " + columns
-}
+func (t Table[R]) selected() string { return "SELECT " + t.Rows.Columns() }
 
 // own is the condition for rows of an account's service that Get and List read; its parameters are $1 and $2.
 func (t Table[R]) own() string {
@@ -110,7 +108,7 @@ func (t Table[R]) List(ctx context.Context, q db.Querier, accountID, serviceID i
 	if err := q.QueryRow(ctx, `SELECT count(*)`+t.own(), serviceID, accountID).Scan(&total); err != nil {
 		return nil, 0, err
 	}
-	rows, err = db.Collect(ctx, q, t.Scan, t.selected()+t.own()+t.pageOrder()+` LIMIT $3 OFFSET $4`,
+	rows, err = db.Collect(ctx, q, t.Rows.Scan, t.selected()+t.own()+t.pageOrder()+` LIMIT $3 OFFSET $4`,
 		serviceID, accountID, p.Limit(), p.Offset())
 	return rows, total, err
 }
@@ -122,17 +120,17 @@ func (t Table[R]) OfService(ctx context.Context, q db.Querier, serviceID int64) 
 
 // Where reads the rows of which a condition holds; it may go on with their order and a limit.
 func (t Table[R]) Where(ctx context.Context, q db.Querier, condition string, args ...any) ([]R, error) {
-	return db.Collect(ctx, q, t.Scan, t.selected()+` FROM `+t.Name+` WHERE `+condition, args...)
+	return db.Collect(ctx, q, t.Rows.Scan, t.selected()+` FROM `+t.Name+` WHERE `+condition, args...)
 }
 
 // Get reads a row of the account's service.
 func (t Table[R]) Get(ctx context.Context, q db.Querier, accountID, serviceID, id int64) (R, error) {
-	return Found(t.Scan(q.QueryRow(ctx, t.selected()+t.own()+` AND `+t.key()+` = $3`, serviceID, accountID, id)))
+	return Found(t.Rows.Scan(q.QueryRow(ctx, t.selected()+t.own()+` AND `+t.key()+` = $3`, serviceID, accountID, id)))
 }
 
 // Find reads a row of any account: for jobs.
 func (t Table[R]) Find(ctx context.Context, q db.Querier, id int64) (R, error) {
-	return Found(t.Scan(q.QueryRow(ctx, t.selected()+` FROM `+t.Name+` WHERE `+t.key()+` = $1`, id)))
+	return Found(t.Rows.Scan(q.QueryRow(ctx, t.selected()+` FROM `+t.Name+` WHERE `+t.key()+` = $1`, id)))
 }
 
 // Found answers a row that was read, or fault.NotFound where there is none.

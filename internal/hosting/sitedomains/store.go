@@ -16,6 +16,15 @@ import (
 	"stead.dev/stead/internal/port/panel"
 )
 
+var domainRows = db.Map(func(d *domain) db.Fields {
+	return d.Fields(db.Fields{
+		"name": &d.name, "kind": &d.kind, "document_root": &d.documentRoot, "redirect_to": &d.redirectTo, "force_https": &d.forceHTTPS,
+		"tls": &d.tls, "created_at": &d.createdAt, "activated_at": &d.activatedAt, "dns_known": &d.dns.known,
+		"dns_found": db.JSON(&d.dns.found), "dns_checked_at": &d.dns.checkedAt, "displaced_name": &d.displacedName,
+		`COALESCE((SELECT p.document_root FROM hosting_domains p WHERE p.service_id = hosting_domains.service_id AND p.kind = 'primary'), '')`: &d.primaryRoot,
+	})
+})
+
 // collection describes the domains of services. Plans limit them by kind: see counts.
 func (s *Service) collection() site.Collection[domain, panel.Sites, panel.Domain] {
 	return site.Collection[domain, panel.Sites, panel.Domain]{
@@ -23,9 +32,7 @@ func (s *Service) collection() site.Collection[domain, panel.Sites, panel.Domain
 		Capability: panel.CapSites,
 		Job:        func(t site.Target) river.JobArgs { return applyArgs{t} },
 		Table: site.Table[domain]{
-			Name: "hosting_domains", Scan: scan, Unique: "name, sandbox", Others: []string{"hosting_usage"},
-			Columns: `name, kind, document_root, redirect_to, force_https, tls, created_at, activated_at, dns_known, dns_found, dns_checked_at, displaced_name,
-				COALESCE((SELECT p.document_root FROM hosting_domains p WHERE p.service_id = hosting_domains.service_id AND p.kind = 'primary'), '')`,
+			Name: "hosting_domains", Rows: domainRows, Unique: "name, sandbox", Others: []string{"hosting_usage"},
 			Order: `CASE WHEN kind = 'primary' THEN 0 ELSE 1 END, id`, // the primary one first
 		},
 		On:        kind,
@@ -39,20 +46,6 @@ func (s *Service) collection() site.Collection[domain, panel.Sites, panel.Domain
 			return setTLS(ctx, tx, d, now.TLS)
 		},
 	}
-}
-
-func scan(row db.Row) (domain, error) {
-	var d domain
-	var found string
-	err := row.Scan(d.Fields(&d.name, &d.kind, &d.documentRoot, &d.redirectTo, &d.forceHTTPS, &d.tls, &d.createdAt, &d.activatedAt,
-		&d.dns.known, &found, &d.dns.checkedAt, &d.displacedName, &d.primaryRoot)...)
-	if err != nil {
-		return domain{}, err
-	}
-	if err := json.Unmarshal([]byte(found), &d.dns.found); err != nil {
-		return domain{}, fmt.Errorf("hosting: addresses of domain %d: %w", d.ID, err)
-	}
-	return d, nil
 }
 
 // values are what should be of a domain that is there.

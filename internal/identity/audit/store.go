@@ -2,7 +2,6 @@ package audit
 
 import (
 	"context"
-	"encoding/json"
 	"math"
 	"strconv"
 	"time"
@@ -26,20 +25,20 @@ func orNull(id int64) *int64 {
 	return &id
 }
 
-func scan(r db.Row) (e Entry, err error) {
-	var before, after string
-	err = r.Scan(&e.ID, &e.At, &e.Actor.AccountID, &e.Actor.Role, &e.Actor.Name, &e.Actor.Via, &e.Actor.Address, &e.Actor.RequestID, &e.Action,
-		&e.Kind, &e.Subject, &e.AccountID, &e.Reason, &before, &after)
-	e.Before, e.After = json.RawMessage(before), json.RawMessage(after)
-	return e, err
-}
+var entryRows = db.Map(func(e *Entry) db.Fields {
+	return db.Fields{
+		"id": &e.ID, "at": &e.At, "COALESCE(actor_id, 0)": &e.Actor.AccountID, "actor_role": &e.Actor.Role, "actor_name": &e.Actor.Name,
+		"via": &e.Actor.Via, "address": &e.Actor.Address, "request_id": &e.Actor.RequestID, "action": &e.Action, "subject_kind": &e.Kind,
+		"subject": &e.Subject, "COALESCE(account_id, 0)": &e.AccountID, "reason": &e.Reason, "before_state": db.JSON(&e.Before),
+		"after_state": db.JSON(&e.After),
+	}
+})
 
 func list(ctx context.Context, q db.Querier, f Filter, before int64, limit int) ([]Entry, error) {
 	if before == 0 {
 		before = math.MaxInt64
 	}
-	query := `SELECT id, at, COALESCE(actor_id, 0), actor_role, actor_name, via, address, request_id, action, subject_kind, subject,
-		COALESCE(account_id, 0), reason, before_state, after_state FROM audit_entries WHERE id < $1`
+	query := `SELECT ` + entryRows.Columns() + ` FROM audit_entries WHERE id < $1`
 	args := []any{before}
 	where := func(condition string, given bool, value any) {
 		if given {
@@ -56,5 +55,5 @@ func list(ctx context.Context, q db.Querier, f Filter, before int64, limit int) 
 	where("at >=", !f.From.IsZero(), f.From.UTC().Truncate(time.Microsecond))
 	where("at <", !f.To.IsZero(), f.To.UTC().Truncate(time.Microsecond))
 	args = append(args, limit)
-	return db.Collect(ctx, q, scan, query+` ORDER BY id DESC LIMIT $`+strconv.Itoa(len(args)), args...)
+	return db.Collect(ctx, q, entryRows.Scan, query+` ORDER BY id DESC LIMIT $`+strconv.Itoa(len(args)), args...)
 }

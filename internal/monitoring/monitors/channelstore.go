@@ -9,14 +9,15 @@ import (
 	"stead.dev/stead/internal/platform/db"
 )
 
-const channelColumns = `id, account_id, type, name, target, hint, events, delay_s, reminder_s, verified_at, code_hash, code_expires_at,
-	code_attempts, not_before, lease, lease_until, last_error_key, created_at`
-
-func scanChannel(row db.Row) (c channel, err error) {
-	err = row.Scan(&c.id, &c.accountID, &c.typ, &c.name, &c.target, &c.hint, &c.events, &c.delayS, &c.reminderS, &c.verifiedAt, &c.codeHash,
-		&c.codeExpiresAt, &c.codeAttempts, &c.notBefore, &c.lease, &c.leaseUntil, &c.lastErrorKey, &c.createdAt)
-	return c, err
-}
+var channelRows = db.Map(func(c *channel) db.Fields {
+	return db.Fields{
+		"id": &c.id, "account_id": &c.accountID, "type": &c.typ, "name": &c.name, "target": &c.target, "hint": &c.hint,
+		"events": &c.events, "delay_s": &c.delayS, "reminder_s": &c.reminderS, "verified_at": &c.verifiedAt,
+		"code_hash": &c.codeHash, "code_expires_at": &c.codeExpiresAt, "code_attempts": &c.codeAttempts,
+		"not_before": &c.notBefore, "lease": &c.lease, "lease_until": &c.leaseUntil, "last_error_key": &c.lastErrorKey,
+		"created_at": &c.createdAt,
+	}
+})
 
 func insertChannel(ctx context.Context, tx *db.Tx, c channel) (id int64, err error) {
 	err = tx.QueryRow(ctx, `INSERT INTO monitors_channels (account_id, type, name, target, hint, events, delay_s, reminder_s, code_attempts, created_at)
@@ -34,16 +35,16 @@ func putChannel(ctx context.Context, tx *db.Tx, c channel) error {
 }
 
 func channelsOf(ctx context.Context, q db.Querier, accountID int64) ([]channel, error) {
-	return db.Collect(ctx, q, scanChannel, `SELECT `+channelColumns+` FROM monitors_channels WHERE account_id = $1 ORDER BY id`, accountID)
+	return db.Collect(ctx, q, channelRows.Scan, `SELECT `+channelRows.Columns()+` FROM monitors_channels WHERE account_id = $1 ORDER BY id`, accountID)
 }
 
 func channelOf(ctx context.Context, q db.Querier, accountID, id int64, lock string) (channel, error) {
-	return scanChannel(q.QueryRow(ctx, `SELECT `+channelColumns+` FROM monitors_channels WHERE account_id = $1 AND id = $2`+lock, accountID, id))
+	return channelRows.Scan(q.QueryRow(ctx, `SELECT `+channelRows.Columns()+` FROM monitors_channels WHERE account_id = $1 AND id = $2`+lock, accountID, id))
 }
 
 // lockChannel returns false when the channel was deleted.
 func lockChannel(ctx context.Context, tx *db.Tx, id int64) (channel, bool, error) {
-	c, err := scanChannel(tx.QueryRow(ctx, `SELECT `+channelColumns+` FROM monitors_channels WHERE id = $1`+tx.ForUpdate(), id))
+	c, err := channelRows.Scan(tx.QueryRow(ctx, `SELECT `+channelRows.Columns()+` FROM monitors_channels WHERE id = $1`+tx.ForUpdate(), id))
 	if errors.Is(err, db.ErrNoRows) {
 		return c, false, nil
 	}

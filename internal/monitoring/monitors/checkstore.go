@@ -36,17 +36,18 @@ func insertChecks(ctx context.Context, tx *db.Tx, all []checked) (map[[3]int64]b
 	return fresh, err
 }
 
-const checkColumns = `id, monitor_id, region, scheduled_at, checked_at, ok, http_status, response_ms, dns_ms, connect_ms, tls_ms, ttfb_ms, error_key, error`
-
-func scanCheck(row db.Row) (c checked, err error) {
-	err = row.Scan(&c.id, &c.monitorID, &c.region, &c.scheduledAt, &c.checkedAt, &c.ok, &c.httpStatus, &c.response, &c.lookup, &c.connect, &c.tls,
-		&c.ttfb, &c.errorKey, &c.detail)
-	return c, err
-}
+var checkRows = db.Map(func(c *checked) db.Fields {
+	return db.Fields{
+		"id": &c.id, "monitor_id": &c.monitorID, "region": &c.region, "scheduled_at": &c.scheduledAt,
+		"checked_at": &c.checkedAt, "ok": &c.ok, "http_status": &c.httpStatus, "response_ms": &c.response,
+		"dns_ms": &c.lookup, "connect_ms": &c.connect, "tls_ms": &c.tls, "ttfb_ms": &c.ttfb, "error_key": &c.errorKey,
+		"error": &c.detail,
+	}
+})
 
 // lastChecks are the newest checks of a monitor.
 func lastChecks(ctx context.Context, q db.Querier, monitorID int64, most int) ([]checked, error) {
-	return db.Collect(ctx, q, scanCheck, `SELECT `+checkColumns+` FROM monitors_checks WHERE monitor_id = $1 ORDER BY scheduled_at DESC LIMIT $2`, monitorID, most)
+	return db.Collect(ctx, q, checkRows.Scan, `SELECT `+checkRows.Columns()+` FROM monitors_checks WHERE monitor_id = $1 ORDER BY scheduled_at DESC LIMIT $2`, monitorID, most)
 }
 
 // forgetChecks deletes up to so many of the oldest checks that are from before a time, and tells how many it deleted. Rows

@@ -9,29 +9,25 @@ import (
 
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/page"
-	"stead.dev/stead/internal/platform/probe"
 )
 
-const columns = `id, account_id, service_id, built_in, shard, name, settings, headers, paused, status, memory, error_key, last_checked_at,
-	last_status_change_at, last_response_ms, last_beat_at, certificate, domain_expires_at, badge_token, push_token, created_at`
+var monitorRows = db.Map(func(m *monitor) db.Fields {
+	return db.Fields{
+		"id": &m.id, "account_id": &m.accountID, "service_id": &m.serviceID, "built_in": &m.builtIn, "shard": &m.shard,
+		"name": &m.name, "settings": &m.rawSettings, "headers": &m.headers, "paused": &m.paused, "status": &m.status,
+		"memory": db.JSON(&m.memory), "error_key": &m.errorKey, "last_checked_at": &m.lastCheckedAt,
+		"last_status_change_at": &m.lastStatusChangeAt, "last_response_ms": &m.lastResponseMS,
+		"last_beat_at": &m.lastBeatAt, "certificate": db.JSON(&m.certificate), "domain_expires_at": &m.domainExpiresAt,
+		"badge_token": &m.badgeToken, "push_token": &m.push, "created_at": &m.createdAt,
+	}
+})
 
-func scan(row db.Row) (m monitor, err error) {
-	var (
-		memory      string
-		certificate *string
-	)
-	err = row.Scan(&m.id, &m.accountID, &m.serviceID, &m.builtIn, &m.shard, &m.name, &m.rawSettings, &m.headers, &m.paused, &m.status, &memory,
-		&m.errorKey, &m.lastCheckedAt, &m.lastStatusChangeAt, &m.lastResponseMS, &m.lastBeatAt, &certificate, &m.domainExpiresAt, &m.badgeToken,
-		&m.push, &m.createdAt)
+var columns = monitorRows.Columns()
+
+func scan(row db.Row) (monitor, error) {
+	m, err := monitorRows.Scan(row)
 	if err == nil {
 		err = json.Unmarshal([]byte(m.rawSettings), &m.settings)
-	}
-	if err == nil {
-		err = json.Unmarshal([]byte(memory), &m.memory)
-	}
-	if err == nil && certificate != nil {
-		m.certificate = &probe.Certificate{}
-		err = json.Unmarshal([]byte(*certificate), m.certificate)
 	}
 	return m, err
 }

@@ -4,26 +4,19 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"time"
 
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/page"
 )
 
-const columns = `id, account_id, service_id, url, status, weekly, score, grade, findings, error_key, started_at, finished_at`
-
-func scanRow(row db.Row) (s scan, err error) {
-	var findings string
-	err = row.Scan(&s.id, &s.accountID, &s.serviceID, &s.url, &s.status, &s.weekly, &s.score, &s.grade, &findings, &s.errorKey, &s.startedAt, &s.finishedAt)
-	if err != nil {
-		return s, err
+var scanRows = db.Map(func(s *scan) db.Fields {
+	return db.Fields{
+		"id": &s.id, "account_id": &s.accountID, "service_id": &s.serviceID, "url": &s.url, "status": &s.status,
+		"weekly": &s.weekly, "score": &s.score, "grade": &s.grade, "findings": db.JSON(&s.findings),
+		"error_key": &s.errorKey, "started_at": &s.startedAt, "finished_at": &s.finishedAt,
 	}
-	if err := json.Unmarshal([]byte(findings), &s.findings); err != nil {
-		return s, fmt.Errorf("scans: findings of %d: %w", s.id, err)
-	}
-	return s, nil
-}
+})
 
 func insert(ctx context.Context, tx *db.Tx, s scan, leaseUntil time.Time) (id int64, err error) {
 	err = tx.QueryRow(ctx, `INSERT INTO scans (account_id, service_id, url, status, weekly, started_at, lease_until)
@@ -55,7 +48,7 @@ func previous(ctx context.Context, q db.Querier, s scan) (scan, bool, error) {
 
 // last is the last completed scan of a service; false when there is none.
 func last(ctx context.Context, q db.Querier, accountID, serviceID int64) (scan, bool, error) {
-	s, err := scanRow(q.QueryRow(ctx, `SELECT `+columns+` FROM scans
+	s, err := scanRows.Scan(q.QueryRow(ctx, `SELECT `+scanRows.Columns()+` FROM scans
 		WHERE service_id = $1 AND account_id = $2 AND status = 'completed' ORDER BY id DESC LIMIT 1`, serviceID, accountID))
 	if errors.Is(err, db.ErrNoRows) {
 		return scan{}, false, nil
@@ -80,20 +73,20 @@ func trendOf(ctx context.Context, q db.Querier, accountID, serviceID int64, limi
 const expiring = `UPDATE scans SET status = 'failed', error_key = $1, finished_at = $2 WHERE status = 'running' AND lease_until < $2`
 
 func expire(ctx context.Context, tx *db.Tx, accountID int64, key string) ([]scan, error) {
-	return db.Collect(ctx, tx, scanRow, expiring+` AND account_id = $3 RETURNING `+columns, key, tx.Now, accountID)
+	return db.Collect(ctx, tx, scanRows.Scan, expiring+` AND account_id = $3 RETURNING `+scanRows.Columns(), key, tx.Now, accountID)
 }
 
 func expireAll(ctx context.Context, tx *db.Tx, key string) ([]scan, error) {
-	return db.Collect(ctx, tx, scanRow, expiring+` AND id IN (SELECT id FROM scans WHERE status = 'running' AND lease_until < $2 ORDER BY lease_until LIMIT 500)
-		RETURNING `+columns, key, tx.Now)
+	return db.Collect(ctx, tx, scanRows.Scan, expiring+` AND id IN (SELECT id FROM scans WHERE status = 'running' AND lease_until < $2 ORDER BY lease_until LIMIT 500)
+		RETURNING `+scanRows.Columns(), key, tx.Now)
 }
 
 func listOf(ctx context.Context, q db.Querier, accountID, serviceID int64, p page.Params) ([]scan, error) {
 	if serviceID != 0 {
-		return db.Collect(ctx, q, scanRow, `SELECT `+columns+` FROM scans WHERE service_id = $1 AND account_id = $2 ORDER BY id DESC LIMIT $3 OFFSET $4`,
+		return db.Collect(ctx, q, scanRows.Scan, `SELECT `+scanRows.Columns()+` FROM scans WHERE service_id = $1 AND account_id = $2 ORDER BY id DESC LIMIT $3 OFFSET $4`,
 			serviceID, accountID, p.Limit(), p.Offset())
 	}
-	return db.Collect(ctx, q, scanRow, `SELECT `+columns+` FROM scans WHERE account_id = $1 ORDER BY id DESC LIMIT $2 OFFSET $3`,
+	return db.Collect(ctx, q, scanRows.Scan, `SELECT `+scanRows.Columns()+` FROM scans WHERE account_id = $1 ORDER BY id DESC LIMIT $2 OFFSET $3`,
 		accountID, p.Limit(), p.Offset())
 }
 

@@ -10,16 +10,16 @@ import (
 	"stead.dev/stead/internal/platform/page"
 )
 
-const columns = `c.id, c.account_id, c.domain, c.token, c.proof, c.proven_at, c.leads_here_at, c.delegated_at, c.takes_at, c.attempts, c.checked_at,
-	c.check_at, c.created_at, h.domain IS NOT NULL, h.held_until`
-
 const from = ` FROM claims_domains c LEFT JOIN claims_holders h ON h.domain = c.domain AND h.account_id = c.account_id`
 
-func scan(row db.Row) (c claim, err error) {
-	err = row.Scan(&c.id, &c.accountID, &c.domain, &c.token, &c.proof, &c.provenAt, &c.leadsHereAt, &c.delegatedAt, &c.takesAt, &c.attempts, &c.checkedAt,
-		&c.checkAt, &c.createdAt, &c.holds, &c.heldUntil)
-	return c, err
-}
+var claimRows = db.Map(func(c *claim) db.Fields {
+	return db.Fields{
+		"c.id": &c.id, "c.account_id": &c.accountID, "c.domain": &c.domain, "c.token": &c.token, "c.proof": &c.proof,
+		"c.proven_at": &c.provenAt, "c.leads_here_at": &c.leadsHereAt, "c.delegated_at": &c.delegatedAt,
+		"c.takes_at": &c.takesAt, "c.attempts": &c.attempts, "c.checked_at": &c.checkedAt, "c.check_at": &c.checkAt,
+		"c.created_at": &c.createdAt, "h.domain IS NOT NULL": &c.holds, "h.held_until": &c.heldUntil,
+	}
+})
 
 func found(c claim, err error) (claim, error) {
 	if errors.Is(err, db.ErrNoRows) {
@@ -30,15 +30,15 @@ func found(c claim, err error) (claim, error) {
 
 // get reads a claim of any account, for jobs.
 func get(ctx context.Context, q db.Querier, id int64) (claim, error) {
-	return found(scan(q.QueryRow(ctx, `SELECT `+columns+from+` WHERE c.id = $1`, id)))
+	return found(claimRows.Scan(q.QueryRow(ctx, `SELECT `+claimRows.Columns()+from+` WHERE c.id = $1`, id)))
 }
 
 func getOwn(ctx context.Context, q db.Querier, accountID, id int64) (claim, error) {
-	return found(scan(q.QueryRow(ctx, `SELECT `+columns+from+` WHERE c.id = $1 AND c.account_id = $2`, id, accountID)))
+	return found(claimRows.Scan(q.QueryRow(ctx, `SELECT `+claimRows.Columns()+from+` WHERE c.id = $1 AND c.account_id = $2`, id, accountID)))
 }
 
 func getDomain(ctx context.Context, q db.Querier, accountID int64, domain string) (claim, error) {
-	return found(scan(q.QueryRow(ctx, `SELECT `+columns+from+` WHERE c.domain = $1 AND c.account_id = $2`, domain, accountID)))
+	return found(claimRows.Scan(q.QueryRow(ctx, `SELECT `+claimRows.Columns()+from+` WHERE c.domain = $1 AND c.account_id = $2`, domain, accountID)))
 }
 
 // ofDomains reads an account's claims of some domains.
@@ -47,14 +47,14 @@ func ofDomains(ctx context.Context, q db.Querier, accountID int64, domains []str
 		return nil, nil
 	}
 	in, args := db.In(q, 2, domains)
-	return db.Collect(ctx, q, scan, `SELECT `+columns+from+` WHERE c.account_id = $1 AND c.domain `+in, append([]any{accountID}, args...)...)
+	return db.Collect(ctx, q, claimRows.Scan, `SELECT `+claimRows.Columns()+from+` WHERE c.account_id = $1 AND c.domain `+in, append([]any{accountID}, args...)...)
 }
 
 func list(ctx context.Context, q db.Querier, accountID int64, p page.Params) (rows []claim, total int, err error) {
 	if err := q.QueryRow(ctx, `SELECT count(*) FROM claims_domains WHERE account_id = $1`, accountID).Scan(&total); err != nil {
 		return nil, 0, err
 	}
-	rows, err = db.Collect(ctx, q, scan, `SELECT `+columns+from+` WHERE c.account_id = $1 ORDER BY c.id DESC LIMIT $2 OFFSET $3`,
+	rows, err = db.Collect(ctx, q, claimRows.Scan, `SELECT `+claimRows.Columns()+from+` WHERE c.account_id = $1 ORDER BY c.id DESC LIMIT $2 OFFSET $3`,
 		accountID, p.Limit(), p.Offset())
 	return rows, total, err
 }
