@@ -205,6 +205,9 @@ func (e *examination) migrations(ctx context.Context) Check {
 	if errors.Is(err, schema.ErrUnreleased) {
 		return fail("move the database away and begin with an empty one", "%v", err)
 	}
+	if errors.Is(err, schema.ErrNewer) {
+		return fail("start the release that fits, or restore the backup that was made before the upgrade", "%v", err)
+	}
 	if err != nil {
 		return fail("run: stead migrate", "%v", err)
 	}

@@ -101,3 +101,9 @@ CREATE TABLE hold_restored (
     made_at     BIGINT NOT NULL,             -- the moment of what is in the database
     restored_at BIGINT NOT NULL              -- when it was restored
 );
+
+-- What each migration came with, so that an older program can say which release fits the database.
+CREATE TABLE schema_releases (
+    migration BIGINT NOT NULL PRIMARY KEY, -- the newest migration of a release
+    release   TEXT   NOT NULL              -- the first release that had it
+);

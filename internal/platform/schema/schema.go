@@ -50,6 +50,7 @@ import (
 	"stead.dev/stead/internal/platform/clock"
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/jobs"
+	"stead.dev/stead/internal/platform/release"
 )
 
 //go:embed *.sql
@@ -83,6 +84,9 @@ const firstUnreleased = 1
 var ErrUnreleased = errors.New("the database was made by an unreleased version of Stead and cannot be migrated: " +
 	"move it away and begin with an empty one (SQLite: the data directory; PostgreSQL: another database)")
 
+// ErrNewer refuses a database that a newer release has migrated: this program does not know what has changed in it.
+var ErrNewer = errors.New("the database is newer than this program")
+
 // Migration is one file and whether it has been applied.
 type Migration struct {
 	Version int64  `json:"version"`
@@ -113,7 +117,7 @@ func migrate(ctx context.Context, d *db.DB, from fs.FS) ([]string, error) {
 				names = append(names, r.Source.Path)
 			}
 			if err == nil {
-				return jobs.Migrate(ctx, d)
+				return errors.Join(noteRelease(ctx, d, newest(from)), jobs.Migrate(ctx, d))
 			}
 			if !lockedOut(err) || tries == lockTries {
 				return fmt.Errorf("schema: migrate: %w", err)
@@ -141,14 +145,25 @@ func lockedOut(err error) bool {
 }
 
 // Newest is the number of the last migration that this program has.
-func Newest() (newest int64) {
-	names, _ := fs.Glob(files, "*.sql") // the pattern is valid
+func Newest() int64 { return newest(files) }
+
+func newest(in fs.FS) (last int64) {
+	names, _ := fs.Glob(in, "*.sql") // the pattern is valid
 	for _, n := range names {
 		if v, err := goose.NumericComponent(n); err == nil {
-			newest = max(newest, v)
+			last = max(last, v)
 		}
 	}
-	return newest
+	return last
+}
+
+// noteRelease keeps which release brought the migration, unless an earlier one is known.
+func noteRelease(ctx context.Context, d *db.DB, migration int64) error {
+	return d.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
+		_, err := tx.Exec(ctx, `INSERT INTO schema_releases (migration, release) VALUES ($1, $2) ON CONFLICT DO NOTHING`,
+			migration, release.Read().Version)
+		return err
+	})
 }
 
 // Status lists all migrations, oldest first.
@@ -190,7 +205,7 @@ func provider(ctx context.Context, d *db.DB, from fs.FS) (p *goose.Provider, don
 	}
 	p, err = goose.NewProvider(dialect, handle, engineFS{words[d.Engine()], from}, goose.WithAllowOutofOrder(true), goose.WithDisableGlobalRegistry(true))
 	if err == nil {
-		err = refuseUnreleased(ctx, p, handle)
+		err = errors.Join(refuseUnreleased(ctx, p, handle), refuseNewer(ctx, handle, newest(from)))
 	}
 	if err != nil {
 		done()
@@ -209,6 +224,25 @@ func refuseUnreleased(ctx context.Context, p *goose.Provider, handle *sql.DB) er
 		err = ErrUnreleased
 	}
 	return err
+}
+
+// refuseNewer returns ErrNewer, and which release fits, when the database has migrations after the last one of this program.
+func refuseNewer(ctx context.Context, handle *sql.DB, last int64) error {
+	var applied int64
+	err := handle.QueryRowContext(ctx, `SELECT COALESCE(MAX(version_id), 0) FROM goose_db_version WHERE is_applied`).Scan(&applied)
+	if err != nil || applied <= last {
+		return err
+	}
+	var fits string
+	err = handle.QueryRowContext(ctx, `SELECT release FROM schema_releases WHERE migration = $1`, applied).Scan(&fits)
+	if errors.Is(err, sql.ErrNoRows) {
+		fits, err = "of a newer release", nil // it ended between migrating and noting its name
+	}
+	if err != nil {
+		return err
+	}
+	return fmt.Errorf("%w: it was migrated to %d by Stead %s, and this is %s, which ends at %d: start that release or a later one, "+
+		"or go back with the backup that was made before the upgrade (stead restore)", ErrNewer, applied, fits, release.Read().Version, last)
 }
 
 // engineFS is the migrations with the words of one engine put in.

@@ -16,7 +16,7 @@ import (
 )
 
 // platform are the prefixes of the tables of file NNNN_platform.sql: what no section owns.
-var platform = []string{"idempotency", "outbox", "section", "keycheck", "replicas", "signal", "throttle", "controlbackup", "hold"}
+var platform = []string{"idempotency", "outbox", "section", "keycheck", "replicas", "signal", "throttle", "controlbackup", "hold", "schema"}
 
 var (
 	fileName = regexp.MustCompile(`^(\d{4})_([a-z]+)(_[a-z_]+)?\.sql$`)
@@ -128,6 +128,42 @@ func TestADatabaseOfAnUnreleasedVersionIsRefused(t *testing.T) {
 		}
 		if _, err := schema.Status(t.Context(), d); !errors.Is(err, schema.ErrUnreleased) {
 			t.Errorf("the status is answered with %v", err)
+		}
+	})
+}
+
+func TestADatabaseOfANewerReleaseIsRefused(t *testing.T) {
+	testkit.Engines(t, func(t *testing.T, d *db.DB, _ *clock.Fake) {
+		later := map[string]string{"9000_signal_later.sql": "-- +goose Up\nCREATE TABLE signal_later (id BIGINT PRIMARY KEY);"}
+		if applied, err := schema.MigrateWith(t.Context(), d, later); err != nil || len(applied) != 1 {
+			t.Fatalf("migrating to the newer release applied %v, %v", applied, err)
+		}
+		refused := func(fits string) {
+			t.Helper()
+			applied, err := schema.Migrate(t.Context(), d)
+			if !errors.Is(err, schema.ErrNewer) || len(applied) > 0 || !strings.Contains(err.Error(), fits) {
+				t.Errorf("the older program applied %v, %v; want it refused, and %q named", applied, err, fits)
+			}
+			if _, err := schema.Status(t.Context(), d); !errors.Is(err, schema.ErrNewer) {
+				t.Errorf("the status is answered with %v", err)
+			}
+		}
+		rename := func(statement string) {
+			t.Helper()
+			err := d.InTx(t.Context(), func(ctx context.Context, tx *db.Tx) error {
+				_, err := tx.Exec(ctx, statement)
+				return err
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		rename(`UPDATE schema_releases SET release = 'v9.1.0' WHERE migration = 9000`)
+		refused("by Stead v9.1.0")
+		rename(`DELETE FROM schema_releases WHERE migration = 9000`) // it ended before it had noted its name
+		refused("by Stead of a newer release")
+		if applied, err := schema.MigrateWith(t.Context(), d, later); err != nil || len(applied) > 0 {
+			t.Errorf("the newer release again: %v, %v", applied, err)
 		}
 	})
 }
