@@ -17,7 +17,7 @@ type Group struct {
 // Groups are all guides that were put in an order. README.md has the same.
 var Groups = []Group{
 	{"For integrators", []string{
-		"getting-started", "command-line", "pipelines", "terraform", "oauth", "orders", "services", "wallet", "invoices", "coupons", "addons", "loyalty", "devices", "account-data", "files", "hosting", "web",
+		"getting-started", "command-line", "pipelines", "terraform", "oauth", "orders", "services", "wallet", "invoices", "coupons", "addons", "loyalty", "devices", "events", "account-data", "files", "hosting", "web",
 		"databases", "cron", "mail", "access", "backups", "dns", "tls", "domains", "templates", "monitors", "security-scans", "sla", "insights", "agent", "mcp", "sdk-go", "sdk-typescript",
 	}},
 	{"For resellers", []string{"reseller", "clocks", "webhooks"}},

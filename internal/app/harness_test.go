@@ -1,6 +1,8 @@
 package app
 
 import (
+	"bufio"
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/base64"
@@ -211,13 +213,26 @@ func (a *App) do(t testing.TB, r request) answer {
 		t.Fatalf("%s %s: %v", r.method, r.path, err)
 	}
 	defer func() { _ = res.Body.Close() }()
-	b, err := io.ReadAll(res.Body)
+	b, err := readAnswer(res)
 	if err != nil {
 		t.Fatalf("%s %s: %v", r.method, r.path, err)
 	}
 	got := answer{method: r.method, path: r.path, status: res.StatusCode, header: res.Header, body: b}
 	isDescribed(t, got)
 	return got
+}
+
+// readAnswer reads the body of an answer; a stream of what changes does not end, and is left when it is ready.
+func readAnswer(res *http.Response) ([]byte, error) {
+	if !strings.HasPrefix(res.Header.Get("Content-Type"), "text/event-stream") {
+		return io.ReadAll(res.Body)
+	}
+	var read bytes.Buffer
+	lines := bufio.NewScanner(res.Body)
+	for lines.Scan() && lines.Text() != "event: ready" {
+		read.WriteString(lines.Text() + "\n")
+	}
+	return read.Bytes(), lines.Err()
 }
 
 func (a *App) get(t testing.TB, token, path string) answer {

@@ -29,6 +29,7 @@ import (
 	"stead.dev/stead/internal/content/status"
 	"stead.dev/stead/internal/content/templates"
 	"stead.dev/stead/internal/front/admin"
+	"stead.dev/stead/internal/front/live"
 	"stead.dev/stead/internal/front/reseller"
 	"stead.dev/stead/internal/front/watch"
 	"stead.dev/stead/internal/hosting/access"
@@ -68,6 +69,7 @@ import (
 	"stead.dev/stead/internal/platform/intx"
 	"stead.dev/stead/internal/platform/module"
 	"stead.dev/stead/internal/platform/nameserver"
+	"stead.dev/stead/internal/platform/outbox"
 	"stead.dev/stead/internal/platform/throttle"
 	"stead.dev/stead/internal/port/gateway"
 	"stead.dev/stead/internal/port/gateway/bank"
@@ -131,6 +133,7 @@ type sections struct {
 	certificates *certificates.Service
 	php          *php.Service
 	logs         *logs.Service
+	live         *live.Service
 
 	databases *databases.Service
 	cron      *cron.Service
@@ -238,6 +241,7 @@ func (c *core) build(ctx context.Context, as role) (err error) {
 	c.cron = cron.New(cron.Config{Base: base, Clock: c.clock})
 	c.php = php.New(php.Config{Base: base, Clock: c.clock})
 	c.logs = logs.New(logs.Config{DB: c.db, Services: c.services, Panels: c.panels, Ending: c.ending})
+	c.live = live.New(live.Config{DB: c.db, Feed: outbox.NewFeed(c.db, c.clock, c.log), Services: c.services, Ending: c.ending})
 	c.mail = mail.New(mail.Config{
 		Base: base, Clock: c.clock, Events: c.outbox,
 		Domains: mailDomains{c.hosting}, Zones: mailZones{c.dns}, Resolver: intx.Resolver{Next: net.DefaultResolver},
@@ -363,6 +367,7 @@ func (c *core) listModules() []module.Module {
 		c.tickets.Module(),
 		c.watch.Module(),
 		c.exports.Module(),
+		c.live.Module(),
 	}
 }
 

@@ -653,7 +653,7 @@ func (w *world) templateRests() {
 }
 
 // growing lists tell what happened, and jobs go on happening; the status has a history that a job writes every minute.
-var growing = map[string]bool{"claims.list": true, "content.status": true, "notifications.list": true, "reseller.events.list": true, "reseller.events.get": true, "reseller.audit_log": true, "reseller.clock": true, "templates.installed": true, "templates.list": true}
+var growing = map[string]bool{"claims.list": true, "content.status": true, "events.stream": true, "services.events": true, "notifications.list": true, "reseller.events.list": true, "reseller.events.get": true, "reseller.audit_log": true, "reseller.clock": true, "templates.installed": true, "templates.list": true}
 
 var changesByItself = regexp.MustCompile(`"(dns|charge|credit)":\{(?:[^{}]|\{[^{}]*\})*\}|"(?:last_used|checked|next_check|measured)_at":(?:"[^"]*"|null)`)
 

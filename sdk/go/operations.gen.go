@@ -32,6 +32,7 @@ type Client struct {
 	Deploys       DeploysAPI
 	DNS           DNSAPI
 	Domains       DomainsAPI
+	Events        EventsAPI
 	Files         FilesAPI
 	Hosting       HostingAPI
 	Insights      InsightsAPI
@@ -80,6 +81,7 @@ func (c *Client) assemble() {
 	c.Deploys.caller = c.caller
 	c.DNS.caller = c.caller
 	c.Domains.caller = c.caller
+	c.Events.caller = c.caller
 	c.Files.caller = c.caller
 	c.Hosting.caller = c.caller
 	c.Hosting.Domains.caller = c.caller
@@ -2908,6 +2910,27 @@ func (a *DomainsAPI) Update(ctx context.Context, domain int64, body DomainsUpdat
 	return answer, nil
 }
 
+// EventsAPI has the operations events.*.
+type EventsAPI struct {
+	caller *caller
+}
+
+// Stream: follow what changes in the account. It yields events as they come, and connects again where they break
+// off.
+//
+// Server-sent events. `ready` comes first: from then on nothing is left out. Each `change` is JSON with the
+// event's `id` and `type` (those of webhooks), `subject` and `subject_id`, and `service_id`, `object_id`,
+// `status`, `kind` and `at` where it has them: read again what you show. Come again with `Last-Event-ID` after
+// the connection is lost: what happened meanwhile comes first. An event may come twice, with the same `id` in
+// its data. `reset` says that too much has happened: read everything anew. Comments show that the stream lives.
+// It ends after an hour, and within seconds when the caller may no longer read it. A token is told of what its
+// scopes can read.
+//
+// GET /api/v1/events/stream
+func (a *EventsAPI) Stream(ctx context.Context, options ...CallOption) iter.Seq2[Event, error] {
+	return a.caller.events(ctx, request{method: http.MethodGet, path: "/api/v1/events/stream", options: options})
+}
+
 // FilesAPI has the operations files.*.
 type FilesAPI struct {
 	caller *caller
@@ -4299,6 +4322,21 @@ func (a *ServersAPI) All(ctx context.Context, query ServersQuery, options ...Cal
 // ServicesAPI has the operations services.*.
 type ServicesAPI struct {
 	caller *caller
+}
+
+// Events: follow what changes in a service. It yields events as they come, and connects again where they break
+// off.
+//
+// Server-sent events. `ready` comes first: from then on nothing is left out. Each `change` is JSON with the
+// event's `id` and `type` (those of webhooks), `subject` and `subject_id`, and `service_id`, `object_id`,
+// `status`, `kind` and `at` where it has them: read again what you show. Come again with `Last-Event-ID` after
+// the connection is lost: what happened meanwhile comes first. An event may come twice, with the same `id` in
+// its data. `reset` says that too much has happened: read everything anew. Comments show that the stream lives.
+// It ends after an hour, and within seconds when the caller may no longer read it.
+//
+// GET /api/v1/services/{service}/events
+func (a *ServicesAPI) Events(ctx context.Context, service int64, options ...CallOption) iter.Seq2[Event, error] {
+	return a.caller.events(ctx, request{method: http.MethodGet, path: "/api/v1/services/" + number(service) + "/events", options: options})
 }
 
 // Get: get a service.

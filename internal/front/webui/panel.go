@@ -313,9 +313,14 @@ func (ui *UI) fromPanel(r *http.Request) bool {
 func (ui *UI) bySession(r *http.Request) api.Authenticator {
 	token, language := ui.cookie(r, sessionCookie), ui.cookie(r, langCookie)
 	sandbox := r.Header.Get(worldHeader) == "sandbox"
+	// A page that is told of changes is open, which does not mean that somebody is there.
+	unattended := r.Method == http.MethodGet && r.Header.Get("Accept") == "text/event-stream"
 	session := func(ctx context.Context) (account.Session, error) {
 		if token == "" {
 			return account.Session{}, fault.Unauthenticated.New()
+		}
+		if unattended {
+			ctx = auth.Unattended(ctx)
 		}
 		return ui.Accounts.Authenticate(ctx, token)
 	}

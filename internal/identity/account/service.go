@@ -280,7 +280,7 @@ func (s *Service) Authenticate(ctx context.Context, token string) (Session, erro
 	if !session.Account.Open() {
 		return Session{}, fault.Unauthenticated.New()
 	}
-	if now.Sub(session.LastSeenAt) >= seenEvery {
+	if now.Sub(session.LastSeenAt) >= seenEvery && !auth.IsUnattended(ctx) {
 		err = s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error { return touchSession(ctx, tx, session.ID) })
 	}
 	return session, err

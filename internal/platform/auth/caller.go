@@ -23,3 +23,16 @@ func CallerOf(ctx context.Context) Caller {
 	c, _ := ctx.Value(callerKey{}).(Caller)
 	return c
 }
+
+type unattendedKey struct{}
+
+// Unattended marks a context in which nobody acts, such as that of a stream which an open page reads: it prolongs no session.
+func Unattended(ctx context.Context) context.Context {
+	return context.WithValue(ctx, unattendedKey{}, true)
+}
+
+// IsUnattended reports whether nobody acts under ctx.
+func IsUnattended(ctx context.Context) bool {
+	is, _ := ctx.Value(unattendedKey{}).(bool)
+	return is
+}

@@ -1821,6 +1821,32 @@ export class DomainsAPI {
 
 }
 
+/** The operations events.*. */
+export class EventsAPI {
+	readonly #caller: Caller;
+
+	constructor(caller: Caller) {
+		this.#caller = caller;
+	}
+
+	/**
+	 * Follow what changes in the account. It yields events as they come, and connects again where they break off.
+	 * Server-sent events. `ready` comes first: from then on nothing is left out. Each `change` is JSON with the
+	 * event's `id` and `type` (those of webhooks), `subject` and `subject_id`, and `service_id`, `object_id`,
+	 * `status`, `kind` and `at` where it has them: read again what you show. Come again with `Last-Event-ID` after
+	 * the connection is lost: what happened meanwhile comes first. An event may come twice, with the same `id` in
+	 * its data. `reset` says that too much has happened: read everything anew. Comments show that the stream lives.
+	 * It ends after an hour, and within seconds when the caller may no longer read it. A token is told of what its
+	 * scopes can read.
+	 *
+	 * GET /api/v1/events/stream
+	 */
+	stream(options: CallOptions = {}): AsyncGenerator<ServerEvent, void> {
+		return this.#caller.events({ method: "GET", path: `/api/v1/events/stream`, options });
+	}
+
+}
+
 /** The operations files.*. */
 export class FilesAPI {
 	readonly #caller: Caller;
@@ -2695,6 +2721,21 @@ export class ServicesAPI {
 	}
 
 	/**
+	 * Follow what changes in a service. It yields events as they come, and connects again where they break off.
+	 * Server-sent events. `ready` comes first: from then on nothing is left out. Each `change` is JSON with the
+	 * event's `id` and `type` (those of webhooks), `subject` and `subject_id`, and `service_id`, `object_id`,
+	 * `status`, `kind` and `at` where it has them: read again what you show. Come again with `Last-Event-ID` after
+	 * the connection is lost: what happened meanwhile comes first. An event may come twice, with the same `id` in
+	 * its data. `reset` says that too much has happened: read everything anew. Comments show that the stream lives.
+	 * It ends after an hour, and within seconds when the caller may no longer read it.
+	 *
+	 * GET /api/v1/services/{service}/events
+	 */
+	events(service: number, options: CallOptions = {}): AsyncGenerator<ServerEvent, void> {
+		return this.#caller.events({ method: "GET", path: `/api/v1/services/${encodeURIComponent(service)}/events`, options });
+	}
+
+	/**
 	 * Get a service. The service with its plan, limits, paid time, next renewal, addresses of its servers and what
 	 * can be done with it now (`available_actions`).
 	 *
@@ -3147,6 +3188,7 @@ export class CustomerOperations {
 	readonly deploys: DeploysAPI;
 	readonly dns: DnsAPI;
 	readonly domains: DomainsAPI;
+	readonly events: EventsAPI;
 	readonly files: FilesAPI;
 	readonly hosting: HostingAPI;
 	readonly insights: InsightsAPI;
@@ -3186,6 +3228,7 @@ export class CustomerOperations {
 		this.deploys = new DeploysAPI(caller);
 		this.dns = new DnsAPI(caller);
 		this.domains = new DomainsAPI(caller);
+		this.events = new EventsAPI(caller);
 		this.files = new FilesAPI(caller);
 		this.hosting = new HostingAPI(caller);
 		this.insights = new InsightsAPI(caller);

@@ -621,6 +621,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/events/stream": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Follow what changes in the account
+         * @description Server-sent events. `ready` comes first: from then on nothing is left out. Each `change` is JSON with the event's `id` and `type` (those of webhooks), `subject` and `subject_id`, and `service_id`, `object_id`, `status`, `kind` and `at` where it has them: read again what you show. Come again with `Last-Event-ID` after the connection is lost: what happened meanwhile comes first. An event may come twice, with the same `id` in its data. `reset` says that too much has happened: read everything anew. Comments show that the stream lives. It ends after an hour, and within seconds when the caller may no longer read it. A token is told of what its scopes can read.
+         */
+        get: operations["events.stream"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/glossary": {
         parameters: {
             query?: never;
@@ -3815,6 +3835,26 @@ export interface paths {
          * @description Changes are `pending` until the hosting server has followed. A change of a `failed` domain tries it again.
          */
         patch: operations["hosting.domains.update"];
+        trace?: never;
+    };
+    "/api/v1/services/{service}/events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Follow what changes in a service
+         * @description Server-sent events. `ready` comes first: from then on nothing is left out. Each `change` is JSON with the event's `id` and `type` (those of webhooks), `subject` and `subject_id`, and `service_id`, `object_id`, `status`, `kind` and `at` where it has them: read again what you show. Come again with `Last-Event-ID` after the connection is lost: what happened meanwhile comes first. An event may come twice, with the same `id` in its data. `reset` says that too much has happened: read everything anew. Comments show that the stream lives. It ends after an hour, and within seconds when the caller may no longer read it.
+         */
+        get: operations["services.events"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
         trace?: never;
     };
     "/api/v1/services/{service}/files": {
@@ -12002,6 +12042,26 @@ export interface operations {
             };
         };
     };
+    "events.stream": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": string;
+                };
+            };
+        };
+    };
     "content.glossary": {
         parameters: {
             query?: {
@@ -17044,6 +17104,29 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["HostingDomain"];
+                };
+            };
+        };
+    };
+    "services.events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the service */
+                service: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": string;
                 };
             };
         };

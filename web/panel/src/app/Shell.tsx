@@ -27,6 +27,7 @@ import { useBegun } from "./uploads/begun";
 
 const StaffMenu = lazy(() => import("./staffmenu/open").then((file) => file.menu()));
 const ActingBar = lazy(() => import("./staffmenu/open").then((file) => file.acting()));
+const Live = lazy(() => import("./live/Live").then((file) => ({ default: file.Live })));
 const UploadTray = lazy(() => import("./uploads/UploadTray").then((file) => ({ default: file.UploadTray })));
 
 /** The frame of all pages: head, menu, and the page itself. */
@@ -119,6 +120,9 @@ export function Shell() {
           <Outlet />
         </Container>
       </AppShell.Main>
+      <Suspense>
+        <Live />
+      </Suspense>
       {begun && (
         <Suspense>
           <UploadTray />

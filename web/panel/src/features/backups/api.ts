@@ -1,6 +1,7 @@
 import { queryOptions } from "@tanstack/react-query";
 
 import { addressOf, api, call } from "~/api/client";
+import { pace } from "~/api/live";
 import type { components } from "~/api/schema";
 
 export type Backup = components["schemas"]["Backup"];
@@ -19,7 +20,7 @@ export const backups = (service: number, page: number) =>
     queryKey: ["service", service, "backups", page],
     queryFn: ({ signal }) =>
       call(api.GET("/api/v1/services/{service}/backups", { params: { path: { service }, query: { page } }, signal })),
-    refetchInterval: (query) => (query.state.data?.data.some(isBusy) ? 1000 : false),
+    refetchInterval: (query) => (query.state.data?.data.some(isBusy) ? pace(5000) : false),
   });
 
 /** The databases of the service, to choose one of them. */

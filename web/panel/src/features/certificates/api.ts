@@ -1,6 +1,7 @@
 import { queryOptions } from "@tanstack/react-query";
 
 import { api, call } from "~/api/client";
+import { pace } from "~/api/live";
 import type { components } from "~/api/schema";
 
 export type Certificate = components["schemas"]["Certificate"];
@@ -18,7 +19,7 @@ export const certificates = (service: number) =>
           signal,
         }),
       ),
-    refetchInterval: (query) => (query.state.data?.data.some((one) => busy.has(one.status)) ? 1000 : false),
+    refetchInterval: (query) => (query.state.data?.data.some((one) => busy.has(one.status)) ? pace(5000) : false),
   });
 
 export const requestCertificate = (service: number, body: CertificateRequest) =>

@@ -1,6 +1,7 @@
 import { queryOptions } from "@tanstack/react-query";
 
 import { addressOf, api, call } from "~/api/client";
+import { pace } from "~/api/live";
 import type { components } from "~/api/schema";
 
 import type { Kind } from "./kinds";
@@ -21,7 +22,7 @@ export const invoice = (id: number) =>
         api.GET("/api/v1/invoices/{invoice}", { params: { path: { invoice: id }, query: { format: "json" } }, signal }),
       )) as Invoice,
     // The number comes a second after the payment.
-    refetchInterval: (query) => (query.state.data && query.state.data.number === null ? 1000 : false),
+    refetchInterval: (query) => (query.state.data && query.state.data.number === null ? pace() : false),
   });
 
 export const pdf = (id: number) => addressOf(`/api/v1/invoices/${id}`, { format: "pdf" });

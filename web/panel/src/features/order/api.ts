@@ -1,6 +1,7 @@
 import { queryOptions } from "@tanstack/react-query";
 
 import { api, call } from "~/api/client";
+import { pace } from "~/api/live";
 import type { components } from "~/api/schema";
 
 type Schemas = components["schemas"];
@@ -51,21 +52,21 @@ export const orders = (page: number, status?: Order["status"]) =>
   queryOptions({
     queryKey: ["orders", page, status ?? ""],
     queryFn: ({ signal }) => call(api.GET("/api/v1/orders", { params: { query: { page, status } }, signal })),
-    refetchInterval: (query) => (query.state.data?.data.some(isMoving) ? 1000 : false),
+    refetchInterval: (query) => (query.state.data?.data.some(isMoving) ? pace() : false),
   });
 
 export const order = (id: number) =>
   queryOptions({
     queryKey: ["order", id],
     queryFn: ({ signal }) => call(api.GET("/api/v1/orders/{order}", { params: { path: { order: id } }, signal })),
-    refetchInterval: (query) => (query.state.data && isMoving(query.state.data) ? 1000 : false),
+    refetchInterval: (query) => (query.state.data && isMoving(query.state.data) ? pace() : false),
   });
 
 export const orderedService = (id: number, wait: boolean) =>
   queryOptions({
     queryKey: ["service", id],
     queryFn: ({ signal }) => call(api.GET("/api/v1/services/{service}", { params: { path: { service: id } }, signal })),
-    refetchInterval: wait ? 1000 : false,
+    refetchInterval: wait ? () => pace() : false,
   });
 
 export const offers = (service: number) =>

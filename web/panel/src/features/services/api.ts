@@ -1,6 +1,7 @@
 import { queryOptions } from "@tanstack/react-query";
 
 import { api, call } from "~/api/client";
+import { pace } from "~/api/live";
 import type { components } from "~/api/schema";
 
 export type Service = components["schemas"]["Service"];
@@ -14,12 +15,12 @@ export const services = (page: number) =>
   queryOptions({
     queryKey: ["services", page],
     queryFn: ({ signal }) => call(api.GET("/api/v1/services", { params: { query: { page } }, signal })),
-    refetchInterval: (query) => (query.state.data?.data.some(isBusy) ? 1000 : false),
+    refetchInterval: (query) => (query.state.data?.data.some(isBusy) ? pace() : false),
   });
 
 export const service = (id: number) =>
   queryOptions({
     queryKey: ["service", id],
     queryFn: ({ signal }) => call(api.GET("/api/v1/services/{service}", { params: { path: { service: id } }, signal })),
-    refetchInterval: (query) => (query.state.data && isBusy(query.state.data) ? 1000 : false),
+    refetchInterval: (query) => (query.state.data && isBusy(query.state.data) ? pace() : false),
   });

@@ -1,6 +1,7 @@
 import { queryOptions } from "@tanstack/react-query";
 
 import { api, call } from "~/api/client";
+import { pace } from "~/api/live";
 import type { components } from "~/api/schema";
 
 export type Gateway = components["schemas"]["WalletGateway"];
@@ -17,7 +18,7 @@ export const topup = (id: number) =>
     queryKey: ["wallet", "topup", id],
     queryFn: ({ signal }) =>
       call(api.GET("/api/v1/wallet/topups/{topup}", { params: { path: { topup: id } }, signal })),
-    refetchInterval: (query) => (query.state.data && open.has(query.state.data.status) ? 1000 : false),
+    refetchInterval: (query) => (query.state.data && open.has(query.state.data.status) ? pace() : false),
   });
 
 export const createTopup = (key: string, body: components["schemas"]["WalletCreateTopupBody"]) =>
