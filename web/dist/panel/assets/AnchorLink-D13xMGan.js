@@ -1,1 +1,0 @@
-import{Ri as e,Zi as t,jn as n}from"./routes-BPR5rz1i.js";var r=t(),i=e(function(e){return(0,r.jsx)(n,{...e})});export{i as t};

@@ -1,1 +1,0 @@
-import{Zi as e,zn as t}from"./routes-BPR5rz1i.js";import{n}from"./Stack-jVPPT7Jq.js";var r=e();function i({icon:e,label:i,onClick:a}){return(0,r.jsx)(n,{label:i,children:(0,r.jsx)(t,{variant:`subtle`,"aria-label":i,onClick:a,children:(0,r.jsx)(e,{size:16,"aria-hidden":!0})})})}export{i as t};

@@ -1,1 +1,0 @@
-import{Or as e,Zi as t,yr as n}from"./routes-BPR5rz1i.js";import{t as r}from"./InputBase-C-572uGv.js";var i=t(),a=n(t=>{let n=e([`Input`,`InputWrapper`,`TextInput`],null,t);return(0,i.jsx)(r,{component:`input`,...n,__staticSelector:`TextInput`})});a.classes=r.classes,a.displayName=`@mantine/core/TextInput`;export{a as t};

@@ -1,1 +1,0 @@
-import{Xi as e}from"./routes-BPR5rz1i.js";import{t}from"./notice-Cxl0D1wY.js";function n(){let n=e();return async e=>{await n.invalidateQueries({queryKey:[`staff`]}),t(e)}}export{n as t};

@@ -1,1 +1,0 @@
-import{Ji as e,ot as t,st as n}from"./routes-BPR5rz1i.js";var r=e({queryKey:[`me`],queryFn:({signal:e})=>n(t.GET(`/api/v1/me`,{signal:e}))});export{r as t};

@@ -1,1 +1,0 @@
-import{n as e}from"./rolldown-runtime-WkwZ5CU-.js";import{Ai as t,Qi as n,Yt as r,Zi as i,ut as a}from"./routes-BPR5rz1i.js";var o=e(n(),1),s=i();function c(){return(0,o.useEffect)(()=>{a.postMessage({account:t.account?.id}),window.close()},[]),(0,s.jsx)(`p`,{children:r(`session.close`)})}var l=c;export{l as component};

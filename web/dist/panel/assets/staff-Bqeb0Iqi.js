@@ -1,1 +1,0 @@
-import{Ai as e,lt as t,pt as n}from"./routes-BPR5rz1i.js";var r=n({baseUrl:e.base,fetch:t});export{r as t};

@@ -1,1 +1,0 @@
-import{t as e}from"./Status-DCVoB9dg.js";import{t}from"./texts-D7eJJoES.js";import{Zi as n}from"./routes-BPR5rz1i.js";var r=n(),i={pending:`busy`,provisioning:`busy`,active:`good`,past_due:`warn`,suspended:`bad`,terminating:`busy`,terminated:`neutral`,failed:`bad`,cancelled:`neutral`};function a({status:n}){return(0,r.jsx)(e,{tone:i[n],label:t(`status.${n}`)})}export{a as t};

@@ -1,1 +1,0 @@
-import{t as e}from"./Status-DCVoB9dg.js";import{t}from"./texts-DOh759yi.js";import{Zi as n}from"./routes-BPR5rz1i.js";var r=n(),i={open:`busy`,waiting:`warn`,answered:`good`,closed:`neutral`};function a({status:n}){return(0,r.jsx)(e,{tone:i[n],label:t(`status.${n}`)})}export{a as t};

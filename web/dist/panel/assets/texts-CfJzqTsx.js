@@ -1,0 +1,1 @@
+import{Oi as e}from"./routes-B__vPZSe.js";var t=e(`staffmenu`);export{t};

@@ -1,1 +1,0 @@
-import{Di as e}from"./routes-BPR5rz1i.js";var t=e(`staffmenu`);export{t};
