@@ -3,6 +3,7 @@ package e2e
 import (
 	"encoding/json"
 	"flag"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,7 +15,15 @@ import (
 // the panel, and with an accessibility check of every page.
 func TestThePanelInABrowser(t *testing.T) {
 	t.Parallel()
-	browse(t)
+	browse(t, newInstallation(t))
+}
+
+// TestThePanelOnALinuxMachine runs the test of web/panel/e2e that needs web server, PHP, databases, backups and shells for real.
+func TestThePanelOnALinuxMachine(t *testing.T) {
+	t.Parallel()
+	h := newHost(t)
+	h.env = append(h.env, fmt.Sprintf("PANEL_SITES=%d", h.ports["http"]))
+	browse(t, h.installation, "e2e/machine.spec.ts")
 }
 
 var update = flag.Bool("update", false, "take the pictures of the articles anew")
@@ -30,11 +39,11 @@ func TestUpdatePictures(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Setenv("PICTURES", media)
-	browse(t, "e2e/articles.spec.ts")
+	browse(t, newInstallation(t), "e2e/articles.spec.ts")
 }
 
-// browse runs the tests of web/panel/e2e, all or the named files.
-func browse(t *testing.T, files ...string) {
+// browse runs the tests of web/panel/e2e against an installation: the named files, or all that need no Linux machine.
+func browse(t *testing.T, in *installation, files ...string) {
 	t.Helper()
 	chromium, err := exec.LookPath("chromium")
 	if err != nil {
@@ -44,7 +53,6 @@ func browse(t *testing.T, files ...string) {
 	if _, err := os.Stat(filepath.Join(panel, "node_modules", "@playwright", "test")); err != nil {
 		t.Fatalf("%v: run the tests with `make test`, which installs it", err)
 	}
-	in := newInstallation(t)
 	p := in.serve(t, "--demo")
 	report := filepath.Join(t.TempDir(), "report.json")
 	c := exec.CommandContext(t.Context(), "npx", append([]string{"playwright", "test"}, files...)...)

@@ -3,8 +3,7 @@ import { get } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-import type { Page } from "@playwright/test";
-
+import { drag } from "./drag";
 import { expect, test, unique, type Customer } from "./fixture";
 
 /** What the hosting machine serves for a domain, whatever the DNS says. */
@@ -20,17 +19,6 @@ async function served(customer: Customer, service: number, path: string): Promis
       response.on("end", () => resolve(`${response.statusCode} ${body}`));
     }).on("error", reject);
   });
-}
-
-/** Drags files and folders of this machine onto the page, as a file manager does. */
-async function drag(page: Page, paths: string[]) {
-  const browser = await page.context().newCDPSession(page);
-  const data = { items: [], files: paths, dragOperationsMask: 1 };
-  for (const type of ["dragEnter", "dragOver"] as const) {
-    await browser.send("Input.dispatchDragEvent", { type, x: 600, y: 500, data });
-  }
-  await expect(page.getByText("Drop here to upload into")).toBeVisible();
-  await browser.send("Input.dispatchDragEvent", { type: "drop", x: 600, y: 500, data });
 }
 
 test("a folder dragged onto the list is served at once, and a second drag asks what to do", async ({
@@ -114,7 +102,7 @@ test("a folder comes back from a backup, and the safety copy is there", async ({
   await page.goto(`/panel/services/${service}/backups`);
   await page.getByRole("button", { name: "Make a backup" }).first().click();
   await page.getByRole("dialog").getByRole("button", { name: "Make a backup" }).click();
-  await expect(page.getByText("Ready")).toBeVisible();
+  await expect(page.getByText("Ready", { exact: true })).toBeVisible();
   await write("after");
 
   await page.goto(`/panel/services/${service}/files/public_html`);

@@ -7,6 +7,7 @@ import {
   Checkbox,
   FileButton,
   Group,
+  Loader,
   Menu,
   Paper,
   Table,
@@ -68,6 +69,7 @@ export function Files({
   const queries = useQueryClient();
   const [task, setTask] = useState<Task | null>(null);
   const [dropped, setDropped] = useState<Dropped | null>(null);
+  const [reading, setReading] = useState(false);
   const [over, setOver] = useState(false);
   const leaving = useRef<ReturnType<typeof setTimeout>>(undefined);
   const changed = () => queries.invalidateQueries({ queryKey: ["service", service, "files"] });
@@ -78,7 +80,10 @@ export function Files({
     event.preventDefault();
     clearTimeout(leaving.current);
     setOver(false);
-    walk(entriesOf(event.dataTransfer)).then(setDropped, failed);
+    setReading(true);
+    walk(entriesOf(event.dataTransfer))
+      .then(setDropped, failed)
+      .finally(() => setReading(false));
   };
   return (
     <div
@@ -126,6 +131,12 @@ export function Files({
           </>
         }
       />
+      {(reading || dropped) && (
+        <Group role="status" mb="md" gap="sm">
+          <Loader size="xs" aria-hidden />
+          <Text size="sm">{t("reading")}</Text>
+        </Group>
+      )}
       <Group justify="space-between" mb="md" gap="sm">
         <Crumbs service={service} path={path} />
         <SearchForm key={view.q ?? ""} view={view} onView={onView} />

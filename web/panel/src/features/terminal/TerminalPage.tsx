@@ -1,11 +1,15 @@
-import { Alert, Button, Group, Switch } from "@mantine/core";
+import { Alert, Button, Group, Switch, Text } from "@mantine/core";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useRef, useState } from "react";
 
+import { ApiFailure } from "~/api/failure";
 import { boot } from "~/app/boot";
+import { useAction } from "~/ui/action";
 import { ErrorNote } from "~/ui/ErrorNote";
 import { PageHeader } from "~/ui/PageHeader";
 import { Status, type Tone } from "~/ui/Status";
 
+import { shell, switchOn } from "./api";
 import { connect, type State } from "./connect";
 import classes from "./TerminalPage.module.css";
 import { t } from "./texts";
@@ -54,7 +58,11 @@ function Shell({ service }: { service: number }) {
         }
         actions={over && <Button onClick={() => setAttempt(attempt + 1)}>{t("again")}</Button>}
       />
-      <ErrorNote error={error} />
+      {error instanceof ApiFailure && error.key === "unsupported_operation" ? (
+        <Unsupported service={service} error={error} onSwitched={() => setAttempt(attempt + 1)} />
+      ) : (
+        <ErrorNote error={error} />
+      )}
       <div ref={place} className={error ? classes.hidden : classes.place} />
       <Group mt="sm">
         <Switch
@@ -65,5 +73,27 @@ function Shell({ service }: { service: number }) {
         />
       </Group>
     </>
+  );
+}
+
+/** There is no terminal. It may only be that the shell is off, which is how every service begins. */
+function Unsupported({ service, error, onSwitched }: { service: number; error: unknown; onSwitched: () => void }) {
+  const query = useQuery(shell(service));
+  const queries = useQueryClient();
+  const [start, { busy, error: refusal }] = useAction(async () => {
+    await switchOn(service);
+    await queries.invalidateQueries({ queryKey: shell(service).queryKey });
+    onSwitched();
+  });
+  if (query.data?.enabled !== false || refusal) return <ErrorNote error={refusal ?? error} />;
+  return (
+    <Alert color="blue" title={t("off")}>
+      <Text size="sm" mb="sm">
+        {t("off.text")}
+      </Text>
+      <Button onClick={() => void start()} loading={busy}>
+        {t("on")}
+      </Button>
+    </Alert>
   );
 }
