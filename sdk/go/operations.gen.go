@@ -3568,6 +3568,33 @@ func (a *LogsAPI) List(ctx context.Context, service int64, query LogsQuery, opti
 	return answer, nil
 }
 
+// LogsStatisticsQuery narrows logs.statistics. The zero value of a field leaves it out.
+type LogsStatisticsQuery struct {
+	// How many days, the present one included
+	Days int64
+}
+
+func (q LogsStatisticsQuery) values() url.Values {
+	v := url.Values{}
+	set(v, "days", q.Days)
+	return v
+}
+
+// Statistics: see the visits and the traffic of a service by day.
+//
+// Visitors, page views, requests, traffic and answers by day, the most visited pages, and the disk by part. The
+// hosting machine counts its own log; programs that say what they are count apart. It keeps no address: visitors
+// are counted by a hash whose key is thrown away each day. Days are kept for 400 days.
+//
+// GET /api/v1/services/{service}/statistics
+func (a *LogsAPI) Statistics(ctx context.Context, service int64, query LogsStatisticsQuery, options ...CallOption) (*LogsStatistics, error) {
+	answer := new(LogsStatistics)
+	if err := a.caller.call(ctx, request{method: http.MethodGet, path: "/api/v1/services/" + number(service) + "/statistics", query: query.values(), options: options}, answer); err != nil {
+		return nil, err
+	}
+	return answer, nil
+}
+
 // LoyaltyAPI has the operations loyalty.*.
 type LoyaltyAPI struct {
 	caller *caller

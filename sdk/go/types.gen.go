@@ -2863,6 +2863,31 @@ type InvoicesProfileBody struct {
 	TaxNumber *string `json:"tax_number,omitzero"`
 }
 
+// LogsDay is an object of the API.
+type LogsDay struct {
+	// Requests by programs that say so, such as search engines
+	Bots int64 `json:"bots"`
+	// Sent
+	Bytes int64 `json:"bytes"`
+	// In UTC
+	Date string `json:"date"`
+	// All that was asked for, such as pictures
+	Requests int64 `json:"requests"`
+	// How the requests were answered
+	Statuses LogsStatus `json:"statuses"`
+	// Pages that people looked at
+	Views int64 `json:"views"`
+	// People: an address with a browser counts once a day. Estimated, by 2% at worst when there are many
+	Visitors int64 `json:"visitors"`
+}
+
+// LogsDisk is an object of the API.
+type LogsDisk struct {
+	Databases int64 `json:"databases"`
+	Files     int64 `json:"files"`
+	Mail      int64 `json:"mail"`
+}
+
 // LogsLine is an object of the API.
 type LogsLine struct {
 	At time.Time `json:"at"`
@@ -2917,6 +2942,35 @@ type LogsMeta struct {
 	PerPage int64 `json:"per_page"`
 	// Lines of this answer
 	Total int64 `json:"total"`
+}
+
+// LogsPage is an object of the API.
+type LogsPage struct {
+	// Without the query
+	Path  string `json:"path"`
+	Views int64  `json:"views"`
+}
+
+// LogsStatistics is an object of the API.
+type LogsStatistics struct {
+	// The oldest first, beginning with the first day that was counted, without a gap
+	Days []LogsDay `json:"days,omitzero"`
+	// Bytes, by part; null where the hosting server does not measure
+	Disk *LogsDisk `json:"disk"`
+	// The 20 most visited of the last month, or of the days that were asked for when these are fewer
+	Pages []LogsPage `json:"pages,omitzero"`
+}
+
+// LogsStatus is an object of the API.
+type LogsStatus struct {
+	// Answered
+	Of2xx int64 `json:"2xx"`
+	// Sent elsewhere, or unchanged
+	Of3xx int64 `json:"3xx"`
+	// Not found or refused
+	Of4xx int64 `json:"4xx"`
+	// The site failed
+	Of5xx int64 `json:"5xx"`
 }
 
 // Loyalty is an object of the API.

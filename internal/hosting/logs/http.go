@@ -15,6 +15,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"stead.dev/stead/internal/hosting/site"
 	"stead.dev/stead/internal/platform/api"
 	"stead.dev/stead/internal/platform/auth"
 	"stead.dev/stead/internal/platform/fault"
@@ -119,7 +120,98 @@ func (s *Service) Operations() []api.Route {
 				op.Responses["200"].Content[eventStream] = &huma.MediaType{Schema: &huma.Schema{Type: "string"}}
 			},
 		},
+		site.Read(api.Operation[statisticsIn, statisticsWire]{
+			ID: "logs.statistics", Path: "/api/v1/services/{service}/statistics", Summary: "See the visits and the traffic of a service by day",
+			Description: "Visitors, page views, requests, traffic and answers by day, the most visited pages, and the disk by part. The hosting " +
+				"machine counts its own log; programs that say what they are count apart. It keeps no address: visitors are counted by a hash " +
+				"whose key is thrown away each day. Days are kept for 400 days.",
+			Errors: []*fault.Def{
+				fault.NotFound, fault.ServiceNotActive, fault.UnsupportedOperation, fault.PanelUnreachable, fault.PanelBusy, fault.Validation,
+			},
+			Handle: func(ctx context.Context, p auth.Principal, in *statisticsIn) (*statisticsWire, error) {
+				v, used, err := s.statistics(ctx, p.AccountID, in.Service, in.Days)
+				if err != nil {
+					return nil, err
+				}
+				return statisticsOf(v, used), nil
+			},
+		}),
 	}
+}
+
+type statisticsIn struct {
+	site.ServiceIn
+	Days int `query:"days" minimum:"1" maximum:"400" default:"30" doc:"How many days, the present one included"`
+}
+
+// dayWire is a day of a service's sites.
+type dayWire struct {
+	Date     string     `json:"date" format:"date" doc:"In UTC"`
+	Visitors int64      `json:"visitors" doc:"People: an address with a browser counts once a day. Estimated, by 2% at worst when there are many"`
+	Views    int64      `json:"views" doc:"Pages that people looked at"`
+	Requests int64      `json:"requests" doc:"All that was asked for, such as pictures"`
+	Bots     int64      `json:"bots" doc:"Requests by programs that say so, such as search engines"`
+	Bytes    int64      `json:"bytes" doc:"Sent"`
+	Statuses statusWire `json:"statuses" doc:"How the requests were answered"`
+}
+
+type statusWire struct {
+	Fine      int64 `json:"2xx" doc:"Answered"`
+	Redirects int64 `json:"3xx" doc:"Sent elsewhere, or unchanged"`
+	Refused   int64 `json:"4xx" doc:"Not found or refused"`
+	Failed    int64 `json:"5xx" doc:"The site failed"`
+}
+
+type pageWire struct {
+	Path  string `json:"path" doc:"Without the query"`
+	Views int64  `json:"views"`
+}
+
+type diskWire struct {
+	Files     int64 `json:"files"`
+	Databases int64 `json:"databases"`
+	Mail      int64 `json:"mail"`
+}
+
+type statisticsWire struct {
+	Days  []dayWire  `json:"days" doc:"The oldest first, beginning with the first day that was counted, without a gap"`
+	Pages []pageWire `json:"pages" doc:"The 20 most visited of the last month, or of the days that were asked for when these are fewer"`
+	Disk  *diskWire  `json:"disk" doc:"Bytes, by part; null where the hosting server does not measure"`
+}
+
+func statisticsOf(v panel.Visits, used *panel.Usage) *statisticsWire {
+	w := &statisticsWire{Days: []dayWire{}, Pages: []pageWire{}}
+	for _, d := range v.Days {
+		for len(w.Days) > 0 && len(w.Days) < panel.MaxVisitDays {
+			next := following(w.Days[len(w.Days)-1].Date)
+			if next >= d.Date {
+				break
+			}
+			w.Days = append(w.Days, dayWire{Date: next})
+		}
+		w.Days = append(w.Days, dayWire{
+			Date: d.Date, Visitors: d.Visitors, Views: d.Views, Requests: d.Requests, Bots: d.Bots, Bytes: d.Bytes,
+			Statuses: statusWire{Fine: d.Status2xx, Redirects: d.Status3xx, Refused: d.Status4xx, Failed: d.Status5xx},
+		})
+	}
+	for _, p := range v.Pages {
+		w.Pages = append(w.Pages, pageWire(p))
+	}
+	if used != nil {
+		w.Disk = &diskWire{
+			Files: max(0, used.DiskBytes-used.DatabaseBytes-used.MailBytes), Databases: used.DatabaseBytes, Mail: used.MailBytes,
+		}
+	}
+	return w
+}
+
+// following is the day after a day.
+func following(day string) string {
+	at, err := time.Parse(time.DateOnly, day)
+	if err != nil {
+		return "9999-12-31" // no panel says such a thing
+	}
+	return at.AddDate(0, 0, 1).Format(time.DateOnly)
 }
 
 func (s *Service) serve(ctx context.Context, p auth.Principal, in *listIn, w http.ResponseWriter, _ *http.Request) error {

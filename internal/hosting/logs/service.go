@@ -61,6 +61,30 @@ func (s *Service) read(ctx context.Context, accountID, serviceID int64, q panel.
 	return page, refusal(err)
 }
 
+// statistics is what is known of a service's visitors, and of the space that it takes; used is nil when nobody measures it.
+func (s *Service) statistics(ctx context.Context, accountID, serviceID int64, days int) (v panel.Visits, used *panel.Usage, err error) {
+	on, err := s.Services.Site(ctx, s.DB, accountID, serviceID)
+	if err != nil {
+		return v, nil, err
+	}
+	logs, ref, err := s.open(ctx, accountID, serviceID)
+	if err != nil {
+		return v, nil, err
+	}
+	if v, err = logs.Visits(ctx, ref, days); err != nil {
+		return v, nil, site.Refusal(err)
+	}
+	usages, err := site.On[panel.Usages](s.Panels, on, panel.CapUsage)
+	if errors.Is(err, panel.ErrUnsupported) {
+		return v, nil, nil
+	}
+	if err != nil {
+		return v, nil, site.Refusal(err)
+	}
+	measured, err := usages.Usage(ctx, ref)
+	return v, &measured, site.Refusal(err)
+}
+
 // refusal: of what reaches the panel only a cursor can be wrong.
 func refusal(err error) error {
 	if errors.Is(err, panel.ErrInvalid) {

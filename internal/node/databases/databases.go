@@ -416,6 +416,7 @@ func (d *Driver) Count(_ context.Context, a accounts.Account, into *panel.Usage)
 	defer d.mu.Unlock()
 	for _, db := range d.records.Get(a.Name).Databases {
 		into.DiskBytes += d.sizes[db.Name].bytes
+		into.DatabaseBytes += d.sizes[db.Name].bytes
 	}
 	return nil
 }

@@ -20,11 +20,12 @@ import (
 // How often the background looks for logs to rotate, and counts what was sent.
 const every = time.Minute
 
-// Driver is the facility: panel.Logs, and the counter of an account's traffic.
+// Driver is the facility: panel.Logs, and the counter of an account's traffic and visits.
 type Driver struct {
 	store  *Store
 	lookup facility.Lookup
 	sent   *record.Store[traffic]
+	days   *record.Store[[]pastDay] // that are over
 
 	counting sync.Mutex
 	streams  semaphore.Keyed[string] // open ones, by account
@@ -46,7 +47,11 @@ func New(store *Store, state string, lookup facility.Lookup) (*Driver, error) {
 	if err != nil {
 		return nil, fmt.Errorf("logs: %w", err)
 	}
-	return &Driver{store: store, lookup: lookup, sent: sent, streams: semaphore.Keyed[string]{Each: streamsMost}}, nil
+	days, err := record.Open[[]pastDay](filepath.Join(state, "visits"))
+	if err != nil {
+		return nil, fmt.Errorf("logs: %w", err)
+	}
+	return &Driver{store: store, lookup: lookup, sent: sent, days: days, streams: semaphore.Keyed[string]{Each: streamsMost}}, nil
 }
 
 // Capability implements facility.Facility.
@@ -98,7 +103,7 @@ func (d *Driver) Apply(_ context.Context, a accounts.Account) error {
 	if err := d.store.Prepare(a.Name, 0, a.User.GID); err != nil {
 		return err
 	}
-	if d.sent.Get(a.Name) != (traffic{}) {
+	if d.sent.Get(a.Name).Volume != 0 {
 		return nil
 	}
 	_, err := d.sent.Update(a.Name, func(t *traffic) error {
@@ -112,7 +117,7 @@ func (d *Driver) Apply(_ context.Context, a accounts.Account) error {
 func (d *Driver) Remove(_ context.Context, a accounts.Account) error {
 	d.counting.Lock() // wait for a running count, which would store a counter of the removed account
 	defer d.counting.Unlock()
-	return errors.Join(d.store.Remove(a.Name), d.sent.Delete(a.Name))
+	return errors.Join(d.store.Remove(a.Name), d.sent.Delete(a.Name), d.days.Delete(a.Name))
 }
 
 // ReadLog implements panel.Logs.

@@ -9,12 +9,15 @@ import (
 	"stead.dev/stead/internal/port/panel"
 )
 
-// traffic is an account's traffic of a month, and the counted position of its access log.
+// traffic is an account's traffic of a month, its visits of the present day, and the counted position of its access log.
 type traffic struct {
 	Month  string `json:"month"` // "2026-11", in UTC
 	Bytes  int64  `json:"bytes"`
 	Volume int64  `json:"volume"`
 	Offset int64  `json:"offset"`
+	Today  today  `json:"today"`
+
+	over []pastDay // days that ended while it was counted
 }
 
 const monthForm = "2006-01"
@@ -24,26 +27,40 @@ func (d *Driver) count(ctx context.Context, account string) (int64, error) {
 	d.counting.Lock()
 	defer d.counting.Unlock()
 	before := d.sent.Get(account)
-	if before == (traffic{}) { // the account has ended meanwhile
+	if before.Volume == 0 { // the account has ended meanwhile
 		return 0, nil
 	}
-	from, month := before, d.store.cfg.Now().UTC().Format(monthForm)
+	from, now := before, d.store.cfg.Now().UTC()
+	from.Today = before.Today.clone()
+	month, day := now.Format(monthForm), now.Format(dayForm)
 	if from.Month > month { // counted by a clock that was set back since
 		from.Month, from.Bytes = month, 0
 	}
-	now, err := d.store.countFrom(ctx, account, from)
+	if from.Today.Date > day {
+		from.Today.Date = day
+	}
+	counted, err := d.store.countFrom(ctx, account, from)
 	if err != nil {
 		return 0, err
 	}
-	if now != before {
-		if _, err := d.sent.Update(account, func(t *traffic) error { *t = now; return nil }); err != nil {
+	if over, ended := counted.advance(day); ended {
+		counted.over = append(counted.over, over)
+	}
+	// First the days that are over: when the position is not stored, they are counted again, and replaced.
+	if err := d.keep(account, counted.over); err != nil {
+		return 0, err
+	}
+	counted.over = nil
+	if counted.Month != before.Month || counted.Bytes != before.Bytes || counted.Volume != before.Volume || counted.Offset != before.Offset ||
+		counted.Today.Date != before.Today.Date {
+		if _, err := d.sent.Update(account, func(t *traffic) error { *t = counted; return nil }); err != nil {
 			return 0, err
 		}
 	}
-	if now.Month != month {
+	if counted.Month != month {
 		return 0, nil
 	}
-	return now.Bytes, nil
+	return counted.Bytes, nil
 }
 
 func (s *Store) countFrom(ctx context.Context, account string, t traffic) (traffic, error) {
@@ -114,6 +131,11 @@ func (s *Store) countVolume(ctx context.Context, v volume, t *traffic) error {
 			case month > t.Month:
 				t.Month, t.Bytes = month, sent
 			}
+			// Lines are a little out of order, and the machine's clock may have been ahead.
+			if over, ended := t.advance(min(l.At.UTC().Format(dayForm), s.cfg.Now().UTC().Format(dayForm))); ended {
+				t.over = append(t.over, over)
+			}
+			t.Today.add(l, sent, parseAgent(string(line)))
 		}
 		return ctx.Err() == nil
 	})

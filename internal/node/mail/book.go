@@ -160,6 +160,7 @@ func (b book) Count(ctx context.Context, a accounts.Account, into *panel.Usage) 
 	uses, err := b.measure(ctx, a.Name, b.store.Get(a.Name))
 	for _, u := range uses {
 		into.DiskBytes += u.bytes
+		into.MailBytes += u.bytes
 		into.Inodes += u.messages
 	}
 	return err

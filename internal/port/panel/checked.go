@@ -694,3 +694,11 @@ func (guard checkedLogs) FollowLog(ctx context.Context, ref string, q LogQuery) 
 	}
 	return guard.part.FollowLog(ctx, ref, q)
 }
+
+func (guard checkedLogs) Visits(ctx context.Context, ref string, days int) (Visits, error) {
+	if err := intx.Check(ctx); err != nil {
+		var none Visits
+		return none, err
+	}
+	return guard.part.Visits(ctx, ref, days)
+}

@@ -59,6 +59,36 @@ type LogPage struct {
 	Before string `json:"before,omitempty"`
 }
 
+// MaxVisitDays bounds the days of which visits are kept.
+const MaxVisitDays = 400
+
+// VisitDay is what an account's sites have sent on a day (UTC). Views and visitors are people's; a visitor is an address with a
+// browser, on that day alone.
+type VisitDay struct {
+	Date      string `json:"date"` // "2026-11-27"
+	Requests  int64  `json:"requests"`
+	Bytes     int64  `json:"bytes"`
+	Views     int64  `json:"views"` // of pages, which are neither pictures nor styles
+	Visitors  int64  `json:"visitors"`
+	Bots      int64  `json:"bots"` // requests by programs that say so
+	Status2xx int64  `json:"status_2xx"`
+	Status3xx int64  `json:"status_3xx"`
+	Status4xx int64  `json:"status_4xx"`
+	Status5xx int64  `json:"status_5xx"`
+}
+
+// PageVisits is how often people looked at a page.
+type PageVisits struct {
+	Path  string `json:"path"` // without the query
+	Views int64  `json:"views"`
+}
+
+// Visits is what is known of the visitors of an account's sites.
+type Visits struct {
+	Days  []VisitDay   `json:"days"`  // the oldest first; days without a request may be left out
+	Pages []PageVisits `json:"pages"` // at most 20, the most visited first; of the last month only
+}
+
 // Logs reads what the daemons of a machine wrote about an account.
 type Logs interface {
 	// ReadLog answers the newest lines of a log that match, newest first. Rotation hides none of those
@@ -70,4 +100,7 @@ type Logs interface {
 	// when ctx ends, or when the account is deleted; it ignores Since, Until, Before and Limit. ErrBusy: the account
 	// has the maximum number of streams.
 	FollowLog(ctx context.Context, ref string, q LogQuery) (io.ReadCloser, error)
+	// Visits answers what was counted on the last days, of which the present one is the last. ErrInvalid: fewer than one
+	// day, more than MaxVisitDays.
+	Visits(ctx context.Context, ref string, days int) (Visits, error)
 }

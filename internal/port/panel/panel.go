@@ -195,11 +195,13 @@ type Accounts interface {
 
 // Usage is the space and traffic of an account.
 type Usage struct {
-	DiskBytes    int64 // files, databases and mail together
-	Inodes       int64
-	Domains      int
-	TrafficBytes *int64 // sent to visitors in the present calendar month (UTC); nil when nobody counts it
-	Limits       Limits
+	DiskBytes int64 // files, databases and mail together
+	// DatabaseBytes and MailBytes are parts of DiskBytes.
+	DatabaseBytes, MailBytes int64
+	Inodes                   int64
+	Domains                  int
+	TrafficBytes             *int64 // sent to visitors in the present calendar month (UTC); nil when nobody counts it
+	Limits                   Limits
 }
 
 // Usages measures accounts.

@@ -2208,6 +2208,18 @@ export class LogsAPI {
 		return this.#caller.call({ method: "GET", path: `/api/v1/services/${encodeURIComponent(service)}/logs`, query, options });
 	}
 
+	/**
+	 * See the visits and the traffic of a service by day. Visitors, page views, requests, traffic and answers by
+	 * day, the most visited pages, and the disk by part. The hosting machine counts its own log; programs that say
+	 * what they are count apart. It keeps no address: visitors are counted by a hash whose key is thrown away each
+	 * day. Days are kept for 400 days.
+	 *
+	 * GET /api/v1/services/{service}/statistics
+	 */
+	statistics(service: number, query: Query<"logs.statistics"> = {}, options: CallOptions = {}): Promise<Answer<"logs.statistics">> {
+		return this.#caller.call({ method: "GET", path: `/api/v1/services/${encodeURIComponent(service)}/statistics`, query, options });
+	}
+
 }
 
 /** The operations loyalty.*. */

@@ -4293,6 +4293,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/services/{service}/statistics": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * See the visits and the traffic of a service by day
+         * @description Visitors, page views, requests, traffic and answers by day, the most visited pages, and the disk by part. The hosting machine counts its own log; programs that say what they are count apart. It keeps no address: visitors are counted by a hash whose key is thrown away each day. Days are kept for 400 days.
+         */
+        get: operations["logs.statistics"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/services/{service}/tariff": {
         parameters: {
             query?: never;
@@ -7227,6 +7247,48 @@ export interface components {
             /** @description Of a business; what it has to look like depends on the country */
             tax_number?: string;
         };
+        LogsDay: {
+            /**
+             * Format: int64
+             * @description Requests by programs that say so, such as search engines
+             */
+            bots: number;
+            /**
+             * Format: int64
+             * @description Sent
+             */
+            bytes: number;
+            /**
+             * Format: date
+             * @description In UTC
+             */
+            date: string;
+            /**
+             * Format: int64
+             * @description All that was asked for, such as pictures
+             */
+            requests: number;
+            /** @description How the requests were answered */
+            statuses: components["schemas"]["LogsStatus"];
+            /**
+             * Format: int64
+             * @description Pages that people looked at
+             */
+            views: number;
+            /**
+             * Format: int64
+             * @description People: an address with a browser counts once a day. Estimated, by 2% at worst when there are many
+             */
+            visitors: number;
+        };
+        LogsDisk: {
+            /** Format: int64 */
+            databases: number;
+            /** Format: int64 */
+            files: number;
+            /** Format: int64 */
+            mail: number;
+        };
         LogsLine: {
             /** Format: date-time */
             at: string;
@@ -7274,6 +7336,42 @@ export interface components {
              * @description Lines of this answer
              */
             total: number;
+        };
+        LogsPage: {
+            /** @description Without the query */
+            path: string;
+            /** Format: int64 */
+            views: number;
+        };
+        LogsStatistics: {
+            /** @description The oldest first, beginning with the first day that was counted, without a gap */
+            days: components["schemas"]["LogsDay"][];
+            /** @description Bytes, by part; null where the hosting server does not measure */
+            disk: components["schemas"]["LogsDisk"] | null;
+            /** @description The 20 most visited of the last month, or of the days that were asked for when these are fewer */
+            pages: components["schemas"]["LogsPage"][];
+        };
+        LogsStatus: {
+            /**
+             * Format: int64
+             * @description Answered
+             */
+            "2xx": number;
+            /**
+             * Format: int64
+             * @description Sent elsewhere, or unchanged
+             */
+            "3xx": number;
+            /**
+             * Format: int64
+             * @description Not found or refused
+             */
+            "4xx": number;
+            /**
+             * Format: int64
+             * @description The site failed
+             */
+            "5xx": number;
         };
         Loyalty: {
             /**
@@ -17951,6 +18049,32 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["CertificatesRequested"];
+                };
+            };
+        };
+    };
+    "logs.statistics": {
+        parameters: {
+            query?: {
+                /** @description How many days, the present one included */
+                days?: number;
+            };
+            header?: never;
+            path: {
+                /** @description Id of the service */
+                service: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LogsStatistics"];
                 };
             };
         };

@@ -438,3 +438,8 @@ func (p *Panel) ReadLog(ctx context.Context, ref string, q panel.LogQuery) (pane
 func (p *Panel) FollowLog(ctx context.Context, ref string, q panel.LogQuery) (io.ReadCloser, error) {
 	return open(ctx, p, string(panel.CapLogs)+".FollowLog", ref, q)
 }
+
+// Visits implements panel.Logs.
+func (p *Panel) Visits(ctx context.Context, ref string, days int) (panel.Visits, error) {
+	return call[panel.Visits](ctx, p, string(panel.CapLogs)+".Visits", ref, days)
+}
