@@ -4396,6 +4396,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/services/{service}/statistics": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * See the visits and the traffic of a service by day
+         * @description Visitors, page views, requests, traffic and answers by day, the most visited pages, and the disk by part. The hosting machine counts its own log; programs that say what they are count apart. It keeps no address: visitors are counted by a hash whose key is thrown away each day. Days are kept for 400 days.
+         */
+        get: operations["logs.statistics"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/services/{service}/tariff": {
         parameters: {
             query?: never;
@@ -9548,6 +9568,48 @@ export interface components {
             /** @description Of a business; what it has to look like depends on the country */
             tax_number?: string;
         };
+        LogsDay: {
+            /**
+             * Format: int64
+             * @description Requests by programs that say so, such as search engines
+             */
+            bots: number;
+            /**
+             * Format: int64
+             * @description Sent
+             */
+            bytes: number;
+            /**
+             * Format: date
+             * @description In UTC
+             */
+            date: string;
+            /**
+             * Format: int64
+             * @description All that was asked for, such as pictures
+             */
+            requests: number;
+            /** @description How the requests were answered */
+            statuses: components["schemas"]["LogsStatus"];
+            /**
+             * Format: int64
+             * @description Pages that people looked at
+             */
+            views: number;
+            /**
+             * Format: int64
+             * @description People: an address with a browser counts once a day. Estimated, by 2% at worst when there are many
+             */
+            visitors: number;
+        };
+        LogsDisk: {
+            /** Format: int64 */
+            databases: number;
+            /** Format: int64 */
+            files: number;
+            /** Format: int64 */
+            mail: number;
+        };
         LogsLine: {
             /** Format: date-time */
             at: string;
@@ -9595,6 +9657,42 @@ export interface components {
              * @description Lines of this answer
              */
             total: number;
+        };
+        LogsPage: {
+            /** @description Without the query */
+            path: string;
+            /** Format: int64 */
+            views: number;
+        };
+        LogsStatistics: {
+            /** @description The oldest first, beginning with the first day that was counted, without a gap */
+            days: components["schemas"]["LogsDay"][];
+            /** @description Bytes, by part; null where the hosting server does not measure */
+            disk: components["schemas"]["LogsDisk"] | null;
+            /** @description The 20 most visited of the last month, or of the days that were asked for when these are fewer */
+            pages: components["schemas"]["LogsPage"][];
+        };
+        LogsStatus: {
+            /**
+             * Format: int64
+             * @description Answered
+             */
+            "2xx": number;
+            /**
+             * Format: int64
+             * @description Sent elsewhere, or unchanged
+             */
+            "3xx": number;
+            /**
+             * Format: int64
+             * @description Not found or refused
+             */
+            "4xx": number;
+            /**
+             * Format: int64
+             * @description The site failed
+             */
+            "5xx": number;
         };
         Loyalty: {
             /**
@@ -51604,6 +51702,131 @@ export interface operations {
                 };
             };
             /** @description Service Unavailable: `unavailable` */
+            503: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    "logs.statistics": {
+        parameters: {
+            query?: {
+                /** @description How many days, the present one included */
+                days?: number;
+            };
+            header?: never;
+            path: {
+                /** @description Id of the service */
+                service: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "days": [
+                     *         {
+                     *           "bots": 1,
+                     *           "bytes": 20480,
+                     *           "date": "2026-11-21",
+                     *           "requests": 1,
+                     *           "statuses": {
+                     *             "2xx": 1,
+                     *             "3xx": 1,
+                     *             "4xx": 1,
+                     *             "5xx": 1
+                     *           },
+                     *           "views": 1,
+                     *           "visitors": 1
+                     *         }
+                     *       ],
+                     *       "disk": {
+                     *         "databases": 1,
+                     *         "files": 1,
+                     *         "mail": 1
+                     *       },
+                     *       "pages": [
+                     *         {
+                     *           "path": "/public_html/index.html",
+                     *           "views": 1
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["LogsStatistics"];
+                };
+            };
+            /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Forbidden: `account_suspended`, `insufficient_scope` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Not Found: `not_found`, `section_disabled` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unprocessable Entity: `service_not_active`, `unsupported_operation`, `validation_failed` */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too Many Requests: `rate_limited` */
+            429: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Bad Gateway: `panel_unreachable` */
+            502: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Service Unavailable: `panel_busy`, `unavailable` */
             503: {
                 headers: {
                     "Retry-After": components["headers"]["Retry-After"];

@@ -1,1 +1,0 @@
-import{t as e}from"./AnchorLink-BSlg2A2v.js";import{Qi as t}from"./routes-B__vPZSe.js";var n=t();function r({to:t,search:r,children:i}){return(0,n.jsx)(e,{to:`/staff/$`,params:{_splat:t},search:r??{},inherit:!0,children:i})}export{r as t};

@@ -1,1 +1,0 @@
-import{Zi as e}from"./routes-B__vPZSe.js";import{t}from"./notice-CXHR7kzq.js";function n(){let n=e();return async e=>{await n.invalidateQueries({queryKey:[`staff`]}),t(e)}}export{n as t};

@@ -1,1 +1,0 @@
-import{Oi as e}from"./routes-B__vPZSe.js";var t=e(`support`);export{t};

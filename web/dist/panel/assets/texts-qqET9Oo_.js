@@ -1,0 +1,1 @@
+import{Oi as e}from"./routes-CPTnMJRF.js";var t=e(`staffmenu`);export{t};
