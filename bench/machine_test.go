@@ -12,7 +12,6 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
-	"html"
 	"io"
 	"math/big"
 	"mime/multipart"
@@ -24,7 +23,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"reflect"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -194,6 +192,15 @@ func (h *hosting) call(method, path string, in, out any) {
 	}
 }
 
+// panel is an operation that has to succeed, called as the panel does in the browser that is signed in.
+func (h *hosting) panel(method, path string, out any) {
+	h.b.Helper()
+	req, err := http.NewRequestWithContext(h.b.Context(), method, h.url+"/panel"+path, nil)
+	must(h.b, err)
+	req.Header.Set("X-Stead-Panel", "1")
+	must(h.b, json.Unmarshal([]byte(h.text(h.browser.Do(req))), out))
+}
+
 // order orders hosting for a domain; what it answers is to be paid.
 func (h *hosting) order(domain string) (order int64) {
 	var o struct{ ID int64 }
@@ -220,11 +227,6 @@ func (h *hosting) await(done func() bool, what string) {
 	testkit.Eventually(h.b, time.Minute, done, what)
 }
 
-var (
-	revealForm   = regexp.MustCompile(`action="(/account/services/\d+/credentials/\d+/reveal)"`)
-	passwordText = regexp.MustCompile(`id="password">([^<]+)<`)
-)
-
 // rowPage writes a row into its database and reads it.
 const rowPage = `<?php
 $db = new PDO('mysql:host=%s;port=%d;dbname=%s', '%s', '%s', [PDO::ATTR_ERRMODE => PDO::ERRMODE_EXCEPTION]);
@@ -233,7 +235,7 @@ $db->exec("REPLACE INTO visits VALUES (1, '%s')");
 echo $db->query('SELECT what FROM visits WHERE id = 1')->fetchColumn();
 `
 
-// database makes a database of the service, takes its password from the page that shows it once, and
+// database makes a database of the service, has its password shown, once, and
 // writes the page that reads a row of it.
 func (h *hosting) database(service int64, row string) {
 	at := fmt.Sprintf("/api/v1/services/%d", service)
@@ -252,17 +254,16 @@ func (h *hosting) database(service int64, row string) {
 		return len(list.Data) == 1 && list.Data[0].Status == "active" && len(list.Data[0].Users) == 1
 	}, "the database is active")
 	db := list.Data[0]
-	form := revealForm.FindStringSubmatch(h.text(h.browser.Get(fmt.Sprintf("%s/account/services/%d/credentials", h.url, service))))
-	if form == nil {
+	var passwords struct{ Data []struct{ ID int64 } }
+	h.panel(http.MethodGet, at+"/passwords", &passwords)
+	if len(passwords.Data) == 0 {
 		h.b.Fatal("no password is to be shown")
 	}
-	shown := passwordText.FindStringSubmatch(h.text(h.browser.PostForm(h.url+form[1], nil)))
-	if shown == nil {
-		h.b.Fatal("the password is not shown")
-	}
+	var shown struct{ Password string }
+	h.panel(http.MethodPost, fmt.Sprintf("%s/passwords/%d/reveal", at, passwords.Data[0].ID), &shown)
 	h.call(http.MethodPut, at+"/files/content", map[string]any{
 		"path":    "/public_html/row.php",
-		"content": fmt.Sprintf(rowPage, *db.Host, *db.Port, made.Name, db.Users[0].Name, html.UnescapeString(shown[1]), row),
+		"content": fmt.Sprintf(rowPage, *db.Host, *db.Port, made.Name, db.Users[0].Name, shown.Password, row),
 	}, nil)
 }
 

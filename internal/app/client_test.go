@@ -2,10 +2,8 @@ package app
 
 import (
 	"fmt"
-	"io"
 	"net"
 	"net/http"
-	"net/http/cookiejar"
 	"net/url"
 	"regexp"
 	"strconv"
@@ -61,41 +59,27 @@ func TestAPasswordIsReplacedForAClientAndNobodyElseSeesIt(t *testing.T) {
 	testkit.Eventually(t, time.Minute, func() bool {
 		return strings.Contains(string(a.get(t, w.owner.token, fmt.Sprintf("/api/v1/services/%d/ftp", w.service)).body), `"active"`)
 	}, "the FTP account is active")
-	jar, err := cookiejar.New(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	browser := &http.Client{Jar: jar}
-	page := func(method, address string) string {
-		t.Helper()
-		req, err := http.NewRequestWithContext(t.Context(), method, address, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		res, err := browser.Do(req)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer func() { _ = res.Body.Close() }()
-		body, err := io.ReadAll(res.Body)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return string(body)
-	}
 	link, err := url.Parse(reset.LoginLink.URL)
 	if err != nil {
 		t.Fatal(err)
 	}
-	local := a.local() + link.Path
-	if body := page(http.MethodPost, local); !strings.Contains(body, `<div id="root">`) {
-		t.Fatalf("behind the link is not the panel: %s", body)
+	entered := a.do(t, request{method: http.MethodPost, path: link.Path, header: map[string]string{"Sec-Fetch-Site": "same-origin"}})
+	visit := regexp.MustCompile(`stead_client=[^;]+`).FindString(entered.header.Get("Set-Cookie"))
+	if visit == "" {
+		t.Fatalf("no visit: %s", entered)
 	}
-	if body := page(http.MethodGet, a.local()+"/client"); !strings.Contains(body, reset.Usernames[0]) {
-		t.Fatalf("the passwords: %s", body)
+	passwords := fmt.Sprintf("/client/panel/api/v1/services/%d/passwords", w.service)
+	var list struct {
+		Data []struct {
+			ID       int64   `json:"id"`
+			Username string  `json:"username"`
+			Place    *string `json:"place"`
+		} `json:"data"`
 	}
-	reveal := regexp.MustCompile(`/client/credentials/\d+/reveal`).FindString(page(http.MethodGet, a.local()+"/client"))
-	revealed := page(http.MethodPost, a.local()+reveal)
+	a.panel(t, visit, http.MethodGet, passwords, "").decode(t, &list)
+	if len(list.Data) != 1 || list.Data[0].Username != reset.Usernames[0] {
+		t.Fatalf("%+v", list)
+	}
 	var ftp struct {
 		Data []struct {
 			Host string `json:"host"`
@@ -103,19 +87,31 @@ func TestAPasswordIsReplacedForAClientAndNobodyElseSeesIt(t *testing.T) {
 		} `json:"data"`
 	}
 	a.get(t, w.owner.token, fmt.Sprintf("/api/v1/services/%d/ftp", w.service)).decode(t, &ftp)
-	if server := net.JoinHostPort(ftp.Data[0].Host, strconv.Itoa(ftp.Data[0].Port)); strings.Count(revealed, "<code>"+server+"</code>") != 2 {
-		t.Errorf("the client is not told to sign in to %s: %s", server, revealed)
+	if server := net.JoinHostPort(ftp.Data[0].Host, strconv.Itoa(ftp.Data[0].Port)); list.Data[0].Place == nil || *list.Data[0].Place != server {
+		t.Errorf("the client is not told to sign in to %s: %+v", server, list.Data)
 	}
-	shown := regexp.MustCompile(`id="password">([A-Za-z0-9]{24})<`).FindStringSubmatch(revealed)
-	if shown == nil {
-		t.Fatal("no password is shown")
+	reveal := fmt.Sprintf("%s/%d/reveal", passwords, list.Data[0].ID)
+	foreign := a.do(t, request{method: http.MethodPost, path: reveal, header: map[string]string{"Cookie": visit, "Sec-Fetch-Site": "cross-site"}})
+	if foreign.status != http.StatusForbidden || strings.Contains(string(foreign.body), "password\":") {
+		t.Errorf("from another site: %s", foreign)
+	}
+	revealed := a.panel(t, visit, http.MethodPost, reveal, "")
+	var shown struct {
+		Password string `json:"password"`
+	}
+	revealed.decode(t, &shown)
+	if shown.Password == "" || revealed.header.Get("Cache-Control") != "no-store" {
+		t.Fatalf("%v", revealed.header)
+	}
+	if again := a.panel(t, visit, http.MethodPost, reveal, ""); again.status != http.StatusNotFound || strings.Contains(string(again.body), shown.Password) {
+		t.Errorf("shown twice: %d", again.status)
 	}
 	credentials, err := a.credentials.List(t.Context(), w.owner.id, w.service)
 	if err != nil || len(credentials) != 1 {
 		t.Fatalf("%v, %v", credentials, err)
 	}
 	kept, _, err := a.credentials.Secret(t.Context(), a.db, "ftp", credentials[0].SubjectID)
-	if err != nil || kept != shown[1] {
+	if err != nil || kept != shown.Password {
 		t.Errorf("another password than the shown one is kept: %v", err)
 	}
 

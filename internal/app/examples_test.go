@@ -174,7 +174,7 @@ func (w *world) path(op api.Info) string {
 	w.t.Helper()
 	path := op.Path
 	for name, id := range map[string]int64{
-		"{webhook}": w.webhook, "{claim}": w.claim, "{addon}": w.addon, "{service}": w.service, "{id}": w.service, "{hosted_domain}": w.hostedDomain, "{dns_record}": w.dnsRecord, "{backup}": w.backup, "{database}": w.database, "{cron_job}": w.cronJob, "{mailbox}": w.mailbox, "{ftp_account}": w.ftpAccount, "{ssh_key}": w.sshKey, "{domain}": w.registration, "{order}": w.order, "{invoice}": w.invoice, "{topup}": w.topup, "{application}": w.app, "{plan}": w.plan, "{device}": w.device, "{monitor}": w.monitor, "{alert_channel}": w.alertChannel, "{ticket}": w.ticket, "{attachment}": w.ticketFile, "{insight}": w.insight, "{run}": w.agent.run, "{conversation}": w.agent.conversation, "{change}": w.agent.change, "{approval}": w.agent.approval,
+		"{webhook}": w.webhook, "{claim}": w.claim, "{addon}": w.addon, "{service}": w.service, "{id}": w.service, "{hosted_domain}": w.hostedDomain, "{dns_record}": w.dnsRecord, "{backup}": w.backup, "{database}": w.database, "{cron_job}": w.cronJob, "{mailbox}": w.mailbox, "{ftp_account}": w.ftpAccount, "{ssh_key}": w.sshKey, "{domain}": w.registration, "{order}": w.order, "{invoice}": w.invoice, "{topup}": w.topup, "{application}": w.app, "{plan}": w.plan, "{device}": w.device, "{monitor}": w.monitor, "{alert_channel}": w.alertChannel, "{ticket}": w.ticket, "{attachment}": w.ticketFile, "{insight}": w.insight, "{run}": w.agent.run, "{conversation}": w.agent.conversation, "{change}": w.agent.change, "{approval}": w.agent.approval, "{password}": w.password, "{key}": w.spareKey,
 	} {
 		path = strings.ReplaceAll(path, name, strconv.FormatInt(id, 10))
 	}

@@ -241,7 +241,7 @@ func (a *App) pages() *webui.UI {
 		Accounts: a.accounts, Catalog: front{a.catalog}, Clock: a.clock, Log: a.log, ClientAddr: a.clientAddr(), BaseURL: a.cfg.BaseURL,
 		Brand: a.company.Current, Language: a.cfg.DefaultLanguage,
 		Currency: money.Currency(a.cfg.DefaultCurrency), Rates: a.currencies.Current,
-		Services: a.services, Credentials: a.credentials, Terminals: a.access, Clients: clients{a.reseller}, Keys: keys{a.reseller},
+		Services: a.services, Terminals: a.access, Clients: clients{a.reseller}, Resellers: sellers{a.reseller},
 		API: a.operations(), OAuth: a.oauth, Sections: a.switches, Articles: a.articles,
 		Status: a.status, Notifications: a.notifications, Templates: templates.All(), Reviews: a.reviews,
 		Throttle: func(w http.ResponseWriter, r *http.Request) error { return a.edge.Throttle(w, r, oauth.Throttle.Name) },

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/base64"
+	"fmt"
 	"net/http"
 	"net/netip"
 	"net/url"
@@ -11,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"stead.dev/stead/internal/front/reseller"
 	"stead.dev/stead/internal/identity/account"
 	"stead.dev/stead/internal/platform/db"
 )
@@ -126,5 +128,113 @@ func TestCredentialsChangeAfterARecentProofAlone(t *testing.T) {
 	}
 	if r := a.do(t, request{method: http.MethodPatch, path: "/api/v1/me", token: own, body: `{"name": "Eve"}`}); r.status != http.StatusForbidden {
 		t.Errorf("a token changes the name: %s", r)
+	}
+}
+
+// TestSecretsAreShownInAProvenBrowserAlone: passwords of services and keys of resellers are shown once, to an owner who has
+// proved a short time ago who they are; to no token, and to no stranger.
+func TestSecretsAreShownInAProvenBrowserAlone(t *testing.T) {
+	a := start(t, simulated)
+	w := &world{App: a, t: t}
+	w.owner, w.stranger = a.customer(t, a.application(t, false), 100_000), a.customer(t, a.application(t, false), 0)
+	w.ownersKey = w.aKey(w.owner, reseller.NewKey{})
+	w.plan = w.aPlan()
+	w.service = w.id(w.post(t, w.ownersKey, "/api/v1/reseller/services", fmt.Sprintf(`{"plan_id": %d, "domain": "%s.example.com"}`, w.plan, unique("secret"))))
+	w.rests(fmt.Sprintf("/api/v1/reseller/services/%d", w.service), "active")
+	w.database = w.newDatabase()
+	session := w.aSession(w.owner)
+	cookie, strangers := "stead_session="+session, "stead_session="+w.aSession(w.stranger)
+	own := a.token(t, w.owner.id, a.firstParty(t), thirdParty()...)
+
+	passwords := fmt.Sprintf("/api/v1/services/%d/passwords", w.service)
+	one := fmt.Sprintf("%s/%d", passwords, w.aPassword())
+	const keys = "/api/v1/me/api-keys"
+	const wish = `{"name": "Billing", "read_only": true, "addresses": ["192.0.2.7", "2001:db8::/32"]}`
+	secret := func(body string) bool { return strings.Contains(body, `"password":`) || strings.Contains(body, "rsk_") }
+	for _, call := range []struct{ path, body string }{{one + "/reveal", ""}, {one + "/reset", ""}, {keys, wish}} {
+		if r := a.panel(t, strangers, http.MethodPost, "/panel"+call.path, call.body); r.status != http.StatusNotFound || secret(string(r.body)) {
+			t.Errorf("%s of a stranger: %s", call.path, r)
+		}
+		if r := a.post(t, own, call.path, call.body); r.status != http.StatusForbidden || secret(string(r.body)) {
+			t.Errorf("%s with a token: %s", call.path, r)
+		}
+	}
+	prove := func(at int) {
+		t.Helper()
+		err := a.db.InTx(t.Context(), func(ctx context.Context, tx *db.Tx) error {
+			_, err := tx.Exec(ctx, `UPDATE account_sessions SET authenticated_at = $1 WHERE account_id = $2`, at, w.owner.id)
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	var before int
+	if err := a.db.QueryRow(t.Context(), `SELECT MAX(authenticated_at) FROM account_sessions WHERE account_id = $1`, w.owner.id).Scan(&before); err != nil {
+		t.Fatal(err)
+	}
+	prove(0)
+	for _, call := range []struct{ path, body string }{{one + "/reveal", ""}, {one + "/reset", ""}, {keys, wish}} {
+		if r := a.panel(t, cookie, http.MethodPost, "/panel"+call.path, call.body); r.key() != "reauthentication_required" || secret(string(r.body)) {
+			t.Errorf("%s long after signing in: %s", call.path, r)
+		}
+	}
+	prove(before)
+
+	var shown [2]struct {
+		Password string `json:"password"`
+	}
+	for i := range shown {
+		r := a.panel(t, cookie, http.MethodPost, "/panel"+one+"/reveal", "")
+		r.decode(t, &shown[i])
+		if len(shown[i].Password) < 20 || r.header.Get("Cache-Control") != "no-store" {
+			t.Fatalf("%s, kept for %q", r, r.header.Get("Cache-Control"))
+		}
+		if r := a.panel(t, cookie, http.MethodGet, "/panel"+passwords, ""); strings.Contains(string(r.body), shown[i].Password) || !strings.Contains(string(r.body), `"shown_at":"`) {
+			t.Errorf("the list: %s", r)
+		}
+		if r := a.panel(t, cookie, http.MethodPost, "/panel"+one+"/reveal", ""); r.status != http.StatusNotFound {
+			t.Errorf("shown twice: %d", r.status)
+		}
+		if r := a.panel(t, cookie, http.MethodPost, "/panel"+one+"/reset", ""); r.status != http.StatusOK || secret(string(r.body)) || !strings.Contains(string(r.body), `"shown_at":null`) {
+			t.Errorf("a new one: %s", r)
+		}
+	}
+	if shown[0] == shown[1] {
+		t.Error("the new password is the old one")
+	}
+
+	var made struct {
+		ID  int64  `json:"id"`
+		Key string `json:"key"`
+	}
+	a.panel(t, cookie, http.MethodPost, "/panel"+keys, wish).decode(t, &made)
+	if r := a.get(t, made.Key, "/api/v1/reseller/me"); !strings.HasPrefix(made.Key, "rsk_") || r.key() != "ip_not_allowed" {
+		t.Errorf("a key for two networks, from elsewhere: %s", r)
+	}
+	if r := a.panel(t, cookie, http.MethodGet, "/panel"+keys, ""); secret(string(r.body)) || !strings.Contains(string(r.body), `"192.0.2.7/32"`) {
+		t.Errorf("the list: %s", r)
+	}
+	for _, bad := range []string{`{"name": " "}`, `{"name": "a", "addresses": ["everywhere"]}`, `{"name": "a", "addresses": ["fe80::1%eth0"]}`} {
+		if r := a.panel(t, cookie, http.MethodPost, "/panel"+keys, bad); r.status != http.StatusUnprocessableEntity {
+			t.Errorf("%s: %s", bad, r)
+		}
+	}
+	prove(0) // revoking a leaked key needs no other proof
+	revoke := fmt.Sprintf("/panel%s/%d", keys, made.ID)
+	if r := a.panel(t, strangers, http.MethodDelete, revoke, ""); r.status != http.StatusNotFound {
+		t.Errorf("a stranger revokes: %s", r)
+	}
+	if r := a.panel(t, cookie, http.MethodDelete, revoke, ""); r.status != http.StatusOK {
+		t.Errorf("revoking: %s", r)
+	}
+	if r := a.get(t, made.Key, "/api/v1/reseller/me"); r.key() != "api_key_revoked" {
+		t.Errorf("revoked: %s", r)
+	}
+	log := string(a.panel(t, cookie, http.MethodGet, "/panel/api/v1/me/security-log", "").body)
+	for _, kind := range []string{"key_created", "key_revoked"} {
+		if !strings.Contains(log, kind) {
+			t.Errorf("the security log lacks %s: %s", kind, log)
+		}
 	}
 }

@@ -311,39 +311,13 @@ func (c clients) Visit(ctx context.Context, visit string) (webui.ClientVisit, er
 	}, err
 }
 
-// keys adapts the keys of resellers to the pages.
-type keys struct{ *reseller.Service }
+// sellers adapts who resells to the pages.
+type sellers struct{ *reseller.Service }
 
-// Resells implements webui.Keys.
-func (k keys) Resells(ctx context.Context, accountID int64) (bool, error) {
-	resells, sandbox, err := k.World(ctx, k.DB, accountID)
+// Resells implements webui.Resellers.
+func (s sellers) Resells(ctx context.Context, accountID int64) (bool, error) {
+	resells, sandbox, err := s.World(ctx, s.DB, accountID)
 	return resells && !sandbox, err
-}
-
-// Keys implements webui.Keys.
-func (k keys) Keys(ctx context.Context, accountID int64) ([]webui.Key, error) {
-	all, err := k.Service.Keys(ctx, accountID)
-	var there []webui.Key
-	for _, one := range all {
-		if one.RevokedAt == nil {
-			there = append(there, webui.Key{
-				ID: one.ID, Hint: one.Hint, CreatedAt: one.CreatedAt, LastUsedAt: one.LastUsedAt,
-				NewKey: webui.NewKey{Name: one.Name, Sandbox: one.Sandbox, ReadOnly: one.ReadOnly, Addresses: one.Addresses},
-			})
-		}
-	}
-	return there, err
-}
-
-// CreateKey implements webui.Keys.
-func (k keys) CreateKey(ctx context.Context, accountID int64, n webui.NewKey) (string, error) {
-	_, token, err := k.Service.CreateKey(ctx, accountID, reseller.NewKey(n))
-	return token, err
-}
-
-// RevokeKey implements webui.Keys.
-func (k keys) RevokeKey(ctx context.Context, accountID, id int64) error {
-	return k.RevokeOwnKey(ctx, accountID, id)
 }
 
 // whereabouts is the part of a service that says where it is served: what the machine says, then the zones that lead there.

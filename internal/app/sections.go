@@ -422,6 +422,7 @@ func (c *core) introduce() {
 	})
 	c.claims.Connect(claims.Needs{Names: c.hosting, Services: c.services, Worlds: c.accounts})
 	c.credentials.Connect(credentials.Needs{
+		Services: c.services,
 		Replaced: map[credentials.Kind]credentials.Replaced{access.CredentialKind: c.access.PasswordReplaced, databases.SecretKind: c.databases.PasswordReplaced},
 		Places:   map[credentials.Kind]credentials.Places{access.CredentialKind: c.access.FTPAddresses},
 	})

@@ -80,6 +80,7 @@ type world struct {
 	insight                                               int64
 	agent                                                 agentWork
 	ticket, ticketFile                                    int64  // of the owner
+	password, spareKey                                    int64  // of the service, and a reseller's key that nothing uses
 	badge                                                 string // token of the monitor's badge
 }
 
@@ -132,6 +133,7 @@ func newWorld(t *testing.T, a *App) *world {
 		w.ftpAccount = w.newFTPAccount()
 		w.sshKey = w.id(w.post(t, w.owner.token, fmt.Sprintf("/api/v1/services/%d/ssh-keys", w.service), sshKeyRequest(t)))
 	}
+	w.password, w.spareKey = w.aPassword(), w.id(w.post(t, w.ownersSession, "/api/v1/me/api-keys", `{"name": "Spare"}`))
 	w.publish()
 	w.post(t, w.owner.token, fmt.Sprintf("/api/v1/services/%d/template", w.service), `{"template": "landing", "directory": "/public_html/landing"}`)
 	w.backup = w.newBackup()
@@ -153,6 +155,19 @@ func (w *world) aClaim() int64 {
 		w.t.Fatal("the owner claims no domain")
 	}
 	return list.Data[0].ID
+}
+
+// aPassword is one that the owner may be shown; none on a panel without databases.
+func (w *world) aPassword() int64 {
+	w.t.Helper()
+	all, err := w.credentials.List(w.t.Context(), w.owner.id, w.service)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	if len(all) == 0 {
+		return 1
+	}
+	return all[0].ID
 }
 
 // ownersTag is the tag that the owner, as a reseller, has given the service.

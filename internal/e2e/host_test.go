@@ -11,7 +11,6 @@ import (
 	"encoding/json"
 	"encoding/pem"
 	"fmt"
-	"html"
 	"io"
 	"io/fs"
 	"math/big"
@@ -22,7 +21,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"sync"
 	"syscall"
@@ -250,45 +248,22 @@ func (h *host) sftp(t *testing.T, c *customer, service int64, name string, conte
 	}
 }
 
-var (
-	revealForm   = regexp.MustCompile(`action="(/account/services/\d+/credentials/\d+/reveal)"`)
-	passwordText = regexp.MustCompile(`id="password">([^<]+)<`)
-)
-
-// reveal signs in to the pages and reads the password of the service's one credential, which is shown once.
+// reveal reads the password of the service's one credential, which the panel shows once to who has signed in.
 func (p *process) reveal(t *testing.T, service int64) string {
 	t.Helper()
-	jar, err := cookiejar.New(nil)
-	if err != nil {
-		t.Fatal(err)
+	browser := p.signedIn(t, demoEmail, demoPassword)
+	passwords := fmt.Sprintf("/services/%d/passwords", service)
+	var list struct{ Data []struct{ ID int64 } }
+	p.panel(t, browser, http.MethodGet, passwords, "", &list)
+	if len(list.Data) != 1 {
+		t.Fatalf("%+v", list)
 	}
-	browser := &http.Client{Jar: jar, Timeout: time.Minute}
-	ask := func(r *http.Response, err error) string {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer func() { _ = r.Body.Close() }()
-		body, err := io.ReadAll(r.Body)
-		if err != nil || r.StatusCode != http.StatusOK {
-			t.Fatalf("%s: %s, %v", r.Request.URL, r.Status, err)
-		}
-		return string(body)
-	}
-	ask(browser.PostForm(p.url+"/login", url.Values{"email": {demoEmail}, "password": {demoPassword}}))
-	list := fmt.Sprintf("%s/account/services/%d/credentials", p.url, service)
-	form := revealForm.FindStringSubmatch(ask(browser.Get(list)))
-	if form == nil {
-		t.Fatal("there is nothing to be shown")
-	}
-	shown := passwordText.FindStringSubmatch(ask(browser.PostForm(p.url+form[1], nil)))
-	if shown == nil {
+	var shown struct{ Password string }
+	p.panel(t, browser, http.MethodPost, fmt.Sprintf("%s/%d/reveal", passwords, list.Data[0].ID), "", &shown)
+	if shown.Password == "" {
 		t.Fatal("the password is not shown")
 	}
-	if again := ask(browser.Get(list)); strings.Contains(again, shown[1]) {
-		t.Error("the password is shown twice")
-	}
-	return html.UnescapeString(shown[1])
+	return shown.Password
 }
 
 // guest is a browser of one site on the host.

@@ -43,6 +43,7 @@ type Client struct {
 	Monitors      MonitorsAPI
 	Notifications NotificationsAPI
 	Orders        OrdersAPI
+	Passwords     PasswordsAPI
 	PHP           PHPAPI
 	Reviews       ReviewsAPI
 	Scans         ScansAPI
@@ -94,6 +95,7 @@ func (c *Client) assemble() {
 	c.Monitors.caller = c.caller
 	c.Notifications.caller = c.caller
 	c.Orders.caller = c.caller
+	c.Passwords.caller = c.caller
 	c.PHP.caller = c.caller
 	c.Reviews.caller = c.caller
 	c.Scans.caller = c.caller
@@ -4093,6 +4095,85 @@ func (a *OrdersAPI) Proforma(ctx context.Context, order int64, query OrdersProfo
 	return answer, nil
 }
 
+// PasswordsAPI has the operations passwords.*.
+type PasswordsAPI struct {
+	caller *caller
+}
+
+// PasswordsQuery narrows passwords.list. The zero value of a field leaves it out.
+type PasswordsQuery struct {
+	// Page, counted from 1.
+	Page int64
+	// Items a page; values above 50 are taken as 50.
+	PerPage int64
+}
+
+func (q PasswordsQuery) values() url.Values {
+	v := url.Values{}
+	set(v, "page", q.Page)
+	set(v, "per_page", q.PerPage)
+	return v
+}
+
+// List: list the passwords that a service has, without them.
+//
+// Of database users and FTP accounts. The passwords are made by the server; the panel shows each to its owner,
+// once.
+//
+// GET /api/v1/services/{service}/passwords
+func (a *PasswordsAPI) List(ctx context.Context, service int64, query PasswordsQuery, options ...CallOption) (*CredentialsPasswordList, error) {
+	answer := new(CredentialsPasswordList)
+	if err := a.caller.call(ctx, request{method: http.MethodGet, path: "/api/v1/services/" + number(service) + "/passwords", query: query.values(), options: options}, answer); err != nil {
+		return nil, err
+	}
+	return answer, nil
+}
+
+// All: list the passwords that a service has, without them. It asks for the next page when the one before has
+// been read, and ends with the first error.
+//
+// Of database users and FTP accounts. The passwords are made by the server; the panel shows each to its owner,
+// once.
+//
+// GET /api/v1/services/{service}/passwords
+func (a *PasswordsAPI) All(ctx context.Context, service int64, query PasswordsQuery, options ...CallOption) iter.Seq2[CredentialsPassword, error] {
+	return pages(query.Page, func(page int64) ([]CredentialsPassword, int64, error) {
+		query.Page = page
+		list, err := a.List(ctx, service, query, options...)
+		if err != nil {
+			return nil, 0, err
+		}
+		return list.Data, list.Meta.LastPage, nil
+	})
+}
+
+// Reset: make a new password in the place of one.
+//
+// The present one stops to work as soon as the server has followed, within seconds. The new one waits to be
+// shown.
+//
+// POST /api/v1/services/{service}/passwords/{password}/reset
+func (a *PasswordsAPI) Reset(ctx context.Context, service int64, password int64, options ...CallOption) (*CredentialsPassword, error) {
+	answer := new(CredentialsPassword)
+	if err := a.caller.call(ctx, request{method: http.MethodPost, path: "/api/v1/services/" + number(service) + "/passwords/" + number(password) + "/reset", options: options}, answer); err != nil {
+		return nil, err
+	}
+	return answer, nil
+}
+
+// Reveal: show a password, once.
+//
+// Of two who ask at once one is shown it. `not_found` when it was shown before: make a new one then.
+//
+// POST /api/v1/services/{service}/passwords/{password}/reveal
+func (a *PasswordsAPI) Reveal(ctx context.Context, service int64, password int64, options ...CallOption) (*CredentialsShown, error) {
+	answer := new(CredentialsShown)
+	if err := a.caller.call(ctx, request{method: http.MethodPost, path: "/api/v1/services/" + number(service) + "/passwords/" + number(password) + "/reveal", options: options}, answer); err != nil {
+		return nil, err
+	}
+	return answer, nil
+}
+
 // PHPAPI has the operations php.*.
 type PHPAPI struct {
 	caller *caller
@@ -6659,6 +6740,19 @@ type ResellerKeysAPI struct {
 	caller *caller
 }
 
+// Create: create a key by which your programs call the reseller API.
+//
+// The secret is in this answer only. `not_found` for who does not resell.
+//
+// POST /api/v1/me/api-keys
+func (a *ResellerKeysAPI) Create(ctx context.Context, body ResellerNewKeyBody, options ...CallOption) (*ResellerNewKey, error) {
+	answer := new(ResellerNewKey)
+	if err := a.caller.call(ctx, request{method: http.MethodPost, path: "/api/v1/me/api-keys", body: jsonBody(body), options: options}, answer); err != nil {
+		return nil, err
+	}
+	return answer, nil
+}
+
 // ResellerKeysQuery narrows reseller.keys.list. The zero value of a field leaves it out.
 type ResellerKeysQuery struct {
 	// Page, counted from 1.
@@ -6677,7 +6771,7 @@ func (q ResellerKeysQuery) values() url.Values {
 // List: list your keys that are not revoked, the newest first.
 //
 // Of the world that is asked: a sandbox key sees those of the sandbox, a live key the live ones. Keys are made
-// and revoked on the page of the account, by who has signed in.
+// and revoked in the panel, by who has signed in.
 //
 // GET /api/v1/reseller/keys
 func (a *ResellerKeysAPI) List(ctx context.Context, query ResellerKeysQuery, options ...CallOption) (*ResellerKeyList, error) {
@@ -6692,7 +6786,7 @@ func (a *ResellerKeysAPI) List(ctx context.Context, query ResellerKeysQuery, opt
 // been read, and ends with the first error.
 //
 // Of the world that is asked: a sandbox key sees those of the sandbox, a live key the live ones. Keys are made
-// and revoked on the page of the account, by who has signed in.
+// and revoked in the panel, by who has signed in.
 //
 // GET /api/v1/reseller/keys
 func (a *ResellerKeysAPI) All(ctx context.Context, query ResellerKeysQuery, options ...CallOption) iter.Seq2[ResellerKey, error] {
@@ -6704,6 +6798,60 @@ func (a *ResellerKeysAPI) All(ctx context.Context, query ResellerKeysQuery, opti
 		}
 		return list.Data, list.Meta.LastPage, nil
 	})
+}
+
+// ResellerKeysOwnQuery narrows reseller.keys.own. The zero value of a field leaves it out.
+type ResellerKeysOwnQuery struct {
+	// Page, counted from 1.
+	Page int64
+	// Items a page; values above 50 are taken as 50.
+	PerPage int64
+}
+
+func (q ResellerKeysOwnQuery) values() url.Values {
+	v := url.Values{}
+	set(v, "page", q.Page)
+	set(v, "per_page", q.PerPage)
+	return v
+}
+
+// Own: list the keys of both worlds that are not revoked, the newest first.
+//
+// By who has signed in; programs with a key call `GET /reseller/keys`. Empty for who does not resell.
+//
+// GET /api/v1/me/api-keys
+func (a *ResellerKeysAPI) Own(ctx context.Context, query ResellerKeysOwnQuery, options ...CallOption) (*ResellerOwnKeyList, error) {
+	answer := new(ResellerOwnKeyList)
+	if err := a.caller.call(ctx, request{method: http.MethodGet, path: "/api/v1/me/api-keys", query: query.values(), options: options}, answer); err != nil {
+		return nil, err
+	}
+	return answer, nil
+}
+
+// AllOwn: list the keys of both worlds that are not revoked, the newest first. It asks for the next page when
+// the one before has been read, and ends with the first error.
+//
+// By who has signed in; programs with a key call `GET /reseller/keys`. Empty for who does not resell.
+//
+// GET /api/v1/me/api-keys
+func (a *ResellerKeysAPI) AllOwn(ctx context.Context, query ResellerKeysOwnQuery, options ...CallOption) iter.Seq2[ResellerOwnKey, error] {
+	return pages(query.Page, func(page int64) ([]ResellerOwnKey, int64, error) {
+		query.Page = page
+		list, err := a.Own(ctx, query, options...)
+		if err != nil {
+			return nil, 0, err
+		}
+		return list.Data, list.Meta.LastPage, nil
+	})
+}
+
+// Revoke: revoke a key, from the next request on.
+//
+// It cannot be undone. Links to services that were made with the key end with it.
+//
+// DELETE /api/v1/me/api-keys/{key}
+func (a *ResellerKeysAPI) Revoke(ctx context.Context, key int64, options ...CallOption) error {
+	return a.caller.call(ctx, request{method: http.MethodDelete, path: "/api/v1/me/api-keys/" + number(key), options: options}, nil)
 }
 
 // ResellerMailAPI has the operations reseller.mail.*.

@@ -1405,6 +1405,56 @@ type ClocksAdvanceBody struct {
 	To *time.Time `json:"to,omitzero"`
 }
 
+// CredentialsPassword is an object of the API.
+type CredentialsPassword struct {
+	ID int64 `json:"id"`
+	// What it opens
+	// One of: database, ftp, server.
+	Kind   string    `json:"kind"`
+	MadeAt time.Time `json:"made_at"`
+	// Where it signs in, as host:port; null while that is not known
+	Place *string `json:"place"`
+	// When it was shown; null while it waits to be shown, once
+	ShownAt  *time.Time `json:"shown_at"`
+	Username string     `json:"username"`
+}
+
+// The values of CredentialsPasswordKind. A newer server may answer others.
+const (
+	CredentialsPasswordKindDatabase = "database"
+	CredentialsPasswordKindFTP      = "ftp"
+	CredentialsPasswordKindServer   = "server"
+)
+
+// CredentialsPasswordList is an object of the API.
+type CredentialsPasswordList struct {
+	Data []CredentialsPassword `json:"data,omitzero"`
+	Meta Meta                  `json:"meta"`
+}
+
+// CredentialsShown is an object of the API.
+type CredentialsShown struct {
+	ID int64 `json:"id"`
+	// What it opens
+	// One of: database, ftp, server.
+	Kind   string    `json:"kind"`
+	MadeAt time.Time `json:"made_at"`
+	// In no other answer
+	Password string `json:"password"`
+	// Where it signs in, as host:port; null while that is not known
+	Place *string `json:"place"`
+	// When it was shown; null while it waits to be shown, once
+	ShownAt  *time.Time `json:"shown_at"`
+	Username string     `json:"username"`
+}
+
+// The values of CredentialsShownKind. A newer server may answer others.
+const (
+	CredentialsShownKindDatabase = "database"
+	CredentialsShownKindFTP      = "ftp"
+	CredentialsShownKindServer   = "server"
+)
+
 // CronCreateBody is an object of the API.
 type CronCreateBody struct {
 	// One line; it runs by /bin/sh as the service's user in its home
@@ -4503,6 +4553,36 @@ const (
 	ResellerMeLocaleEn = "en"
 )
 
+// ResellerNewKey is an object of the API.
+type ResellerNewKey struct {
+	// Networks that it may be used from; empty is all
+	Addresses []string  `json:"addresses,omitzero"`
+	CreatedAt time.Time `json:"created_at"`
+	// The end of the key
+	Hint string `json:"hint"`
+	ID   int64  `json:"id"`
+	// The secret; in this answer only
+	Key string `json:"key"`
+	// To the minute
+	LastUsedAt *time.Time `json:"last_used_at"`
+	Name       string     `json:"name"`
+	ReadOnly   bool       `json:"read_only"`
+	// Whether it works on the sandbox
+	Sandbox bool `json:"sandbox"`
+}
+
+// ResellerNewKeyBody is an object of the API.
+type ResellerNewKeyBody struct {
+	// Addresses and networks that it may be used from; all when left out
+	Addresses []string `json:"addresses,omitzero"`
+	// What you call it
+	Name string `json:"name"`
+	// It may read and change nothing
+	ReadOnly *bool `json:"read_only,omitzero"`
+	// It works on the sandbox instead of the live world
+	Sandbox *bool `json:"sandbox,omitzero"`
+}
+
 // ResellerNoteBody is an object of the API.
 type ResellerNoteBody struct {
 	AutoRenew *bool `json:"auto_renew,omitzero"`
@@ -4511,6 +4591,28 @@ type ResellerNoteBody struct {
 	Label     *string `json:"label,omitzero"`
 	// All of it: at most 20 members; names of 1 to 40 characters, values of at most 500
 	Metadata map[string]string `json:"metadata,omitzero"`
+}
+
+// ResellerOwnKey is an object of the API.
+type ResellerOwnKey struct {
+	// Networks that it may be used from; empty is all
+	Addresses []string  `json:"addresses,omitzero"`
+	CreatedAt time.Time `json:"created_at"`
+	// The end of the key
+	Hint string `json:"hint"`
+	ID   int64  `json:"id"`
+	// To the minute
+	LastUsedAt *time.Time `json:"last_used_at"`
+	Name       string     `json:"name"`
+	ReadOnly   bool       `json:"read_only"`
+	// Whether it works on the sandbox
+	Sandbox bool `json:"sandbox"`
+}
+
+// ResellerOwnKeyList is an object of the API.
+type ResellerOwnKeyList struct {
+	Data []ResellerOwnKey `json:"data,omitzero"`
+	Meta Meta             `json:"meta"`
 }
 
 // ResellerPassword is an object of the API.

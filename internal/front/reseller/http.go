@@ -77,7 +77,7 @@ type updateIn struct {
 
 // Operations are the front's own; see Resell for the others.
 func (s *Service) Operations() []api.Route {
-	return slices.Concat(s.meOperations(), s.shelfOperations(), s.clientOperations(), s.trailOperations(), s.serviceOperations(), s.endOperations(), s.linkOperations())
+	return slices.Concat(s.meOperations(), s.keyOperations(), s.shelfOperations(), s.clientOperations(), s.trailOperations(), s.serviceOperations(), s.endOperations(), s.linkOperations())
 }
 
 func (s *Service) meOperations() []api.Route {
@@ -104,7 +104,7 @@ func (s *Service) meOperations() []api.Route {
 		api.Operation[page.Params, page.List[keyWire]]{
 			ID: "reseller.keys.list", Method: http.MethodGet, Path: "/api/v1/reseller/keys", Section: api.Reseller, Auth: api.Key,
 			Description: "Of the world that is asked: a sandbox key sees those of the sandbox, a live key the live ones. Keys are made and " +
-				"revoked on the page of the account, by who has signed in.",
+				"revoked in the panel, by who has signed in.",
 			Summary: "List your keys that are not revoked, the newest first",
 			Handle:  s.keysOperation,
 		},
@@ -122,8 +122,7 @@ func (s *Service) keysOperation(ctx context.Context, p auth.Principal, in *page.
 		return nil, err
 	}
 	keys = slices.DeleteFunc(keys, func(k Key) bool { return k.RevokedAt != nil || k.Sandbox != (p.AccountID == r.SandboxID) })
-	from := min(in.Offset(), len(keys))
-	return page.Map(*in, len(keys), keys[from:min(from+in.Limit(), len(keys))], wireKey), nil
+	return page.Slice(*in, keys, wireKey), nil
 }
 
 func (s *Service) me(ctx context.Context, q db.Querier, p auth.Principal) (*meWire, error) {

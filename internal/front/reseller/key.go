@@ -122,6 +122,9 @@ func (s *Service) CreateKey(ctx context.Context, accountID int64, n NewKey) (Key
 		if k.ID, err = insertKey(ctx, tx, k, secret.Hash(token)); err != nil {
 			return err
 		}
+		if err := s.Accounts.Noted(ctx, tx, accountID, account.EventKeyCreated); err != nil {
+			return err
+		}
 		return s.tellKey(ctx, tx, "api_key.created", k)
 	})
 	return k, token, err
@@ -147,6 +150,9 @@ func (s *Service) revoke(ctx context.Context, which string, args ...any) error {
 			return err
 		}
 		if _, err := tx.Exec(ctx, `UPDATE reseller_keys SET revoked_at = $1 WHERE id = $2`, tx.Now, k.ID); err != nil {
+			return err
+		}
+		if err := s.Accounts.Noted(ctx, tx, k.AccountID, account.EventKeyRevoked); err != nil {
 			return err
 		}
 		return s.tellKey(ctx, tx, "api_key.revoked", k)

@@ -33,14 +33,12 @@ type Clients interface {
 }
 
 func (ui *UI) clientRoutes(mux *http.ServeMux) {
-	if ui.Clients == nil || ui.Credentials == nil {
+	if ui.Clients == nil || ui.API == nil {
 		return
 	}
 	ui.handle(mux, "GET /client/{link}", ui.showClientLink)
 	ui.handle(mux, "POST /client/{link}", ui.enterClient)
-	ui.handle(mux, "GET /client", ui.asClient(ui.showCredentials))
-	ui.handle(mux, "POST /client/credentials/{credential}/reveal", ui.asClient(ui.revealCredential))
-	ui.handle(mux, "POST /client/credentials/{credential}/reset", ui.asClient(ui.resetCredential))
+	ui.handle(mux, "GET /client", ui.moved(clientPath+"/"))
 	ui.handle(mux, "POST /client/leave", ui.leaveClient)
 }
 
@@ -69,30 +67,7 @@ func (ui *UI) enterClient(w http.ResponseWriter, r *http.Request) {
 		ui.fail(w, r, err)
 	default:
 		ui.setCookie(w, clientCookie, visit, 3600)
-		if ui.API != nil {
-			ui.redirect(w, r, clientPath+"/")
-			return
-		}
-		ui.redirect(w, r, "/client")
-	}
-}
-
-// asClient admits a visitor with a visit to the credentials of its service.
-func (ui *UI) asClient(page credentialsPage) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
-		v, err := ui.Clients.Visit(r.Context(), ui.cookie(r, clientCookie))
-		switch {
-		case errors.Is(err, fault.NotFound):
-			ui.dropCookie(w, clientCookie)
-			ui.failPage(w, r, http.StatusNotFound, "client_visit")
-		case err != nil:
-			ui.fail(w, r, err)
-		default:
-			page(w, r, credentialsData{
-				name: "client", address: "/client", accountID: v.AccountID, Base: "/client/credentials",
-				Service: Hosting{ID: v.ServiceID, Name: v.Name, Domain: v.Domain, Status: v.Status}, Until: v.Until,
-			})
-		}
+		ui.redirect(w, r, clientPath+"/")
 	}
 }
 

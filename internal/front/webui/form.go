@@ -2,10 +2,8 @@ package webui
 
 import (
 	"fmt"
-	"maps"
 	"net/http"
 	"net/url"
-	"slices"
 	"strings"
 
 	"stead.dev/stead/internal/platform/fault"
@@ -45,16 +43,6 @@ func (f *form) Get(name string) string {
 
 // secret returns a value as it was typed; a password may begin with a blank.
 func (f *form) secret(name string) string { return f.values.Get(name) }
-
-// kept returns the values without those of the given names, for a form that is submitted again.
-func (f *form) kept(but ...string) (all []option) {
-	for _, name := range slices.Sorted(maps.Keys(f.values)) {
-		if !slices.Contains(but, name) {
-			all = append(all, option{Value: f.values.Get(name), Label: name})
-		}
-	}
-	return all
-}
 
 // refused records the mistakes that err reports, and says whether err is about the form; other errors have pages of
 // their own.

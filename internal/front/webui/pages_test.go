@@ -48,7 +48,7 @@ func TestEveryPageIsCompleteInEveryLanguage(t *testing.T) {
 	for _, lang := range []string{"en", "ru", "uz"} {
 		pages := map[*browser][]string{
 			out: {"/", "/domains", "/register", "/login", "/recover", "/recover/nothing", "/email/nothing"},
-			in:  {"/", "/account/confirm", "/account/services/10/credentials", "/account/keys"},
+			in:  {"/"},
 		}
 		for b, paths := range pages {
 			for _, path := range paths {
@@ -206,12 +206,27 @@ func TestNoRedirectLeavesTheSite(t *testing.T) {
 	}
 }
 
+// TestFormerAddressesLeadToThePanel: they stand in mails, bookmarks and articles elsewhere.
+func TestFormerAddressesLeadToThePanel(t *testing.T) {
+	t.Parallel()
+	b := newSite(t).browser(t)
+	for path, to := range map[string]string{
+		"/account": "/panel/", "/account/keys": "/panel/reseller/keys", "/account/confirm": "/panel/", "/client": "/client/panel/",
+		"/account/services/10/credentials": "/panel/services/10/passwords", "/account/services/10/terminal": "/panel/services/10/terminal",
+		"/account/services/%2F%2Fevil.example/credentials": "/panel/services/%2F%2Fevil.example/passwords",
+	} {
+		if a := b.get(path); a.status != http.StatusSeeOther || a.to != to {
+			t.Errorf("%s: %d to %q", path, a.status, a.to)
+		}
+	}
+}
+
 func TestFormsOfOtherSitesAreRefused(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	b := s.browser(t)
 	b.register("anna@example.com")
-	for _, path := range []string{"/logout", "/login", "/register", "/account/confirm", "/account/keys", "/panel/confirm", "/recover", "/login/passkey/options"} {
+	for _, path := range []string{"/logout", "/login", "/register", "/panel/confirm", "/recover", "/login/passkey/options"} {
 		for _, headers := range [][]string{{"Sec-Fetch-Site", "cross-site"}, {"Sec-Fetch-Site", "same-site"}, {"Sec-Fetch-Site", "", "Origin", "https://evil.example"}} {
 			if a := b.post(path, nil, headers...); a.status != http.StatusForbidden {
 				t.Errorf("%s with %v: %d", path, headers, a.status)
@@ -384,7 +399,7 @@ func TestTheLanguageOfTheNewAccountIsSpoken(t *testing.T) {
 	b := newSite(t).browser(t)
 	b.get("/register?lang=en")
 	b.post("/register", url.Values{"name": {"Anna"}, "email": {"anna@example.com"}, "password": {password}, "locale": {"uz"}})
-	if a := b.get("/account/confirm"); !strings.Contains(a.body, `<html lang="uz">`) {
+	if a := b.get("/panel/"); !strings.Contains(a.body, `<html lang="uz">`) {
 		t.Errorf("%s", a.body)
 	}
 }
@@ -482,8 +497,8 @@ func (b *lateBody) Read(p []byte) (int, error) {
 	return b.form.Read(p)
 }
 
-// TestAFormOfASessionThatHasEndedDoesNothing: a thief could keep one open for days, and make a key or allow an
-// application long after its owner has thrown the thief out.
+// TestAFormOfASessionThatHasEndedDoesNothing: a thief could keep one open for days, and prove who they are or
+// allow an application long after its owner has thrown the thief out.
 func TestAFormOfASessionThatHasEndedDoesNothing(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
@@ -493,8 +508,8 @@ func TestAFormOfASessionThatHasEndedDoesNothing(t *testing.T) {
 	patient := &http.Transport{ExpectContinueTimeout: time.Minute}
 	defer patient.CloseIdleConnections()
 	b.client.Transport = patient
-	form := url.Values{"name": {"Key"}}.Encode()
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.url+"/account/keys", &lateBody{func() {
+	form := `{"password": "` + password + `"}`
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.url+"/panel/confirm", &lateBody{func() {
 		if err := s.accounts.SignOut(t.Context(), b.cookie("stead_session")); err != nil {
 			t.Error(err)
 		}
@@ -503,13 +518,10 @@ func TestAFormOfASessionThatHasEndedDoesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.ContentLength = int64(len(form))
-	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	r.Header.Set("Content-Type", "application/json")
 	r.Header.Set("Expect", "100-continue")
-	if a := b.do(r); a.status != http.StatusSeeOther || !strings.HasPrefix(a.to, "/login") {
-		t.Errorf("%d %s", a.status, a.to)
-	}
-	if len(s.keys.keys) != 0 {
-		t.Errorf("%+v", s.keys.keys)
+	if a := b.do(r); a.status != http.StatusUnauthorized || a.header.Get("Set-Cookie") != "" && strings.Contains(a.header.Get("Set-Cookie"), "st_") {
+		t.Errorf("%d %v: %s", a.status, a.header, a.body)
 	}
 }
 

@@ -349,10 +349,10 @@ func (ui *UI) bySession(r *http.Request) api.Authenticator {
 			if err != nil {
 				return auth.Principal{}, err
 			}
-			if ui.Keys == nil || s.ActingID != 0 {
+			if ui.Resellers == nil || s.ActingID != 0 {
 				return auth.Principal{}, fault.Forbidden.New()
 			}
-			return ui.Keys.Principal(ctx, s.Account.ID, sandbox)
+			return ui.Resellers.Principal(ctx, s.Account.ID, sandbox)
 		},
 	}
 }

@@ -123,13 +123,3 @@ func pathID(r *http.Request, name string) (int64, error) {
 	}
 	return id, nil
 }
-
-// done answers a form without fields: it redirects to next, or explains the failure.
-func (ui *UI) done(w http.ResponseWriter, r *http.Request, err error, flash, next string) {
-	if err != nil {
-		ui.fail(w, r, err)
-		return
-	}
-	ui.flash(w, flash)
-	ui.redirect(w, r, next)
-}

@@ -2,9 +2,7 @@ package webui
 
 import (
 	"context"
-	"fmt"
 	"net/http"
-	"net/url"
 
 	"stead.dev/stead/internal/commerce/services"
 )
@@ -21,16 +19,6 @@ type Hosting = services.Own
 func (ui *UI) serviceRoutes(mux *http.ServeMux) {
 	if ui.Services == nil {
 		return
-	}
-	if ui.Credentials != nil {
-		ui.handle(mux, "GET /account/services/{service}/credentials", ui.requireRecent(ui.ofService(ui.showCredentials)))
-		for what, page := range map[string]credentialsPage{"reveal": ui.revealCredential, "reset": ui.resetCredential} {
-			path := "/account/services/{service}/credentials/{credential}/" + what
-			ui.handle(mux, "POST "+path, ui.requireRecentForm(ui.ofService(page)))
-			ui.handle(mux, "GET "+path, func(w http.ResponseWriter, r *http.Request) {
-				ui.redirect(w, r, fmt.Sprintf("/account/services/%s/credentials", url.PathEscape(r.PathValue("service"))))
-			})
-		}
 	}
 	if ui.Terminals != nil {
 		ui.handle(mux, "POST "+panelPath+"/services/{service}/terminal/ticket", ui.requireOwner(ui.terminalTicket))

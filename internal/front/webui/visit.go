@@ -118,47 +118,6 @@ func (ui *UI) requireOwner(page http.HandlerFunc) http.HandlerFunc {
 	}
 }
 
-// requireRecent is requireSession for changes of credentials, which also need a recent sign-in.
-func (ui *UI) requireRecent(page http.HandlerFunc) http.HandlerFunc {
-	return ui.requireSession(func(w http.ResponseWriter, r *http.Request) {
-		if !ui.session(r).Recent(ui.Clock.Now()) {
-			ui.redirect(w, r, "/account/confirm?next="+url.QueryEscape(backTo(r)))
-			return
-		}
-		page(w, r)
-	})
-}
-
-// requireRecentForm is requireRecent for a form. It keeps the input while it asks for the password, and submits it
-// then.
-func (ui *UI) requireRecentForm(page http.HandlerFunc) http.HandlerFunc {
-	return ui.requireSession(func(w http.ResponseWriter, r *http.Request) {
-		s := ui.session(r)
-		if s.Recent(ui.Clock.Now()) {
-			page(w, r)
-			return
-		}
-		f := readForm(r)
-		d := confirmData{Form: f, Kept: f.kept("password", "code")}
-		if !f.values.Has("password") {
-			ui.render(w, r, http.StatusOK, "confirm", d)
-			return
-		}
-		token, err := ui.Accounts.Confirm(r.Context(), *s, f.secret("password"), f.Get("code"), ui.client(r))
-		if err != nil {
-			ui.again(w, r, "confirm", f, d, err)
-			return
-		}
-		ui.setSession(w, token, s.ExpiresAt)
-		proved, err := ui.Accounts.Authenticate(r.Context(), token)
-		if err != nil {
-			ui.fail(w, r, err)
-			return
-		}
-		page(w, r.WithContext(context.WithValue(r.Context(), visitKey{}, &visit{session: &proved})))
-	})
-}
-
 // backTo is where a visitor continues after signing in, or in another language: the requested page, or, as a form
 // cannot be submitted again, the page that contains it.
 func backTo(r *http.Request) string {

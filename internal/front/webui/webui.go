@@ -23,7 +23,6 @@ import (
 	"stead.dev/stead/internal/content/reviews"
 	"stead.dev/stead/internal/content/status"
 	"stead.dev/stead/internal/content/templates"
-	"stead.dev/stead/internal/hosting/credentials"
 	"stead.dev/stead/internal/identity/account"
 	"stead.dev/stead/internal/identity/notifications"
 	"stead.dev/stead/internal/identity/oauth"
@@ -54,20 +53,18 @@ type Deps struct {
 	Rates func() *money.Rates
 	// OAuth may be nil: there are no applications and no consent then.
 	OAuth *oauth.Service
-	// Sections is required with OAuth and with Keys.
+	// Sections is required with OAuth and with Resellers.
 	Sections Sections
 	// Throttle, when set, counts a request for the authorization endpoint and refuses one above the limit.
 	Throttle func(w http.ResponseWriter, r *http.Request) error
 	// Services may be nil: there are then no pages of services.
 	Services Services
-	// Credentials may be nil with Services: no passwords are shown then.
-	Credentials *credentials.Service
 	// Terminals may be nil with Services: there is no terminal then.
 	Terminals Terminals
-	// Clients may be nil, or Credentials: resellers' links do not work then.
+	// Clients may be nil, or API: resellers' links do not work then.
 	Clients Clients
-	// Keys may be nil: resellers have no page of their keys then.
-	Keys Keys
+	// Resellers may be nil: nobody resells then.
+	Resellers Resellers
 	// Articles may be nil: there are then no knowledge base, no blog and no glossary.
 	Articles *articles.Service
 	// Status may be nil: there is then no page of the platform's status.
@@ -161,7 +158,6 @@ func (ui *UI) Routes(mux *http.ServeMux) {
 	ui.accountRoutes(mux)
 	ui.serviceRoutes(mux)
 	ui.clientRoutes(mux)
-	ui.keyRoutes(mux)
 	ui.panelRoutes(mux)
 	if ui.API != nil {
 		ui.handle(mux, "GET /staff/enter", ui.enterAsStaff)

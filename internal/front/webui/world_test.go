@@ -1,7 +1,6 @@
 package webui_test
 
 import (
-	"bytes"
 	"context"
 	"io"
 	"log/slog"
@@ -20,10 +19,10 @@ import (
 	"stead.dev/stead/internal/content/status"
 	"stead.dev/stead/internal/content/templates"
 	"stead.dev/stead/internal/front/webui"
-	"stead.dev/stead/internal/hosting/credentials"
 	"stead.dev/stead/internal/identity/account"
 	"stead.dev/stead/internal/identity/notifications"
 	"stead.dev/stead/internal/platform/api"
+	"stead.dev/stead/internal/platform/auth"
 	"stead.dev/stead/internal/platform/brand"
 	"stead.dev/stead/internal/platform/clock"
 	"stead.dev/stead/internal/platform/db"
@@ -81,13 +80,21 @@ type site struct {
 	clk      *clock.Fake
 	post     *postbox
 
-	db          *db.DB
-	credentials *credentials.Service
-	log         *bytes.Buffer // of the credentials
-	terminals   *terminals
-	clients     *clients
-	keys        *resellersKeys
-	notices     *notifications.Service
+	db        *db.DB
+	terminals *terminals
+	clients   *clients
+	notices   *notifications.Service
+}
+
+// oneReseller is account 1.
+type oneReseller struct{}
+
+func (oneReseller) Resells(_ context.Context, accountID int64) (bool, error) {
+	return accountID == 1, nil
+}
+
+func (oneReseller) Principal(_ context.Context, accountID int64, _ bool) (auth.Principal, error) {
+	return auth.Principal{AccountID: accountID}, nil
 }
 
 // hostings are the services of the account that registered first.
@@ -163,13 +170,8 @@ func newSite(t *testing.T) *site {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.db, s.log, s.terminals = d, &bytes.Buffer{}, &terminals{tickets: map[string][3]int64{}}
-	s.keys = &resellersKeys{}
+	s.db, s.terminals = d, &terminals{tickets: map[string][3]int64{}}
 	s.clients = &clients{links: map[string]bool{}, visits: map[string]webui.ClientVisit{}}
-	s.credentials = credentials.New(credentials.Config{DB: d, Box: box, Log: slog.New(slog.NewTextHandler(s.log, nil))})
-	s.credentials.Connect(credentials.Needs{Places: map[credentials.Kind]credentials.Places{}, Replaced: map[credentials.Kind]credentials.Replaced{
-		"ftp": func(context.Context, *db.Tx, int64, int64, int64) error { return nil },
-	}})
 	s.notices = notifications.New(notifications.Config{
 		DB: d, Queue: jobs.Discard{}, Recipients: readers{}, Mailer: s.post, Brand: brand.Fixed(brand.Brand{Name: "Stead & Sons"}), Letters: &mailer.Writer{},
 		BaseURL: s.url, Box: box,
@@ -182,9 +184,9 @@ func newSite(t *testing.T) *site {
 		Status: shown, Notifications: s.notices, Templates: templates.All(), Reviews: reviews.New(reviews.Config{DB: d}),
 		Services: hostings{
 			{ID: 10, Name: "Blog <1>", Domain: "blog.example.com", Status: "active"},
-		}, Credentials: s.credentials, Terminals: s.terminals,
-		Clients: s.clients,
-		Keys:    s.keys, Sections: everySection{},
+		}, Terminals: s.terminals,
+		Clients:   s.clients,
+		Resellers: oneReseller{}, Sections: everySection{},
 		Accounts: s.accounts, Clock: clk, Log: log, BaseURL: s.url, Brand: brand.Fixed(brand.Brand{Name: "Stead & Sons", Support: "help@stead.test"}), Language: "en",
 		ClientAddr: func(*http.Request) netip.Addr { return netip.MustParseAddr("203.0.113.7") },
 		API:        http.NotFoundHandler(), // the panel is drawn, and finds no operation

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"strconv"
 
+	"stead.dev/stead/internal/hosting/site"
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/secret"
 )
@@ -27,6 +28,8 @@ type Places func(ctx context.Context, q db.Querier, serviceID int64) (map[int64]
 
 // Needs is what the section needs of others; every field is required.
 type Needs struct {
+	// Services finds the service that an operation names.
+	Services site.Services
 	// Replaced are the sections that have subjects, and Places tell where these are signed in to, by kind.
 	Replaced map[Kind]Replaced
 	Places   map[Kind]Places
@@ -172,7 +175,10 @@ func (s *Service) ResetIn(ctx context.Context, tx *db.Tx, accountID, serviceID, 
 	if err := follow(ctx, tx, accountID, serviceID, c.SubjectID); err != nil {
 		return c, err
 	}
-	return c, s.make(ctx, tx, id)
+	if err := s.make(ctx, tx, id); err != nil {
+		return c, err
+	}
+	return getOwn(ctx, tx, accountID, serviceID, id)
 }
 
 func (s *Service) audit(ctx context.Context, what string, c Credential) {

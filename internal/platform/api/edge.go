@@ -385,12 +385,13 @@ func (d *declared) isOf(r *http.Request, service int64) bool {
 
 // allows refuses a caller who may not call the operation.
 func (d *declared) allows(p auth.Principal) error {
+	visitor := d.visitors && p.OnlyService != 0
 	switch {
 	case d.FirstParty && !p.FirstParty:
 		return fault.Forbidden.New()
 	case (d.OwnerOnly || d.Money) && p.ActingID != 0:
 		return fault.OwnerRequired.New()
-	case d.Session && p.SessionID == 0:
+	case d.Session && p.SessionID == 0 && !visitor:
 		return fault.Forbidden.New()
 	case len(d.Scopes) > 0 && !p.HasAny(d.Scopes):
 		return fault.InsufficientScope.With(fault.Fields{"scope": d.Scopes[0]})
@@ -398,7 +399,7 @@ func (d *declared) allows(p auth.Principal) error {
 		return fault.SandboxReadOnly.New()
 	case d.Write && p.ReadOnly:
 		return fault.ReadOnlyKey.New()
-	case d.Recent && !p.Recent:
+	case d.Recent && !p.Recent && !visitor:
 		return fault.ReauthenticationRequired.New()
 	}
 	return nil

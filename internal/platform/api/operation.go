@@ -114,6 +114,9 @@ type Operation[In, Out any] struct {
 	Session bool
 	// Recent operations are Session operations for which the owner must have proved who they are a short time ago.
 	Recent bool
+	// Visitors are admitted to a Session operation, too: a reseller's client has no account to sign in to, and the visit,
+	// which a link that works once has opened, stands for the session and the proof.
+	Visitors bool
 	// Throttle names another policy than the surface's own.
 	Throttle string
 	// ThrottleKey distinguishes the callers behind one address, where Auth is Own.
@@ -202,6 +205,7 @@ type declared struct {
 	Info
 	throttle             string
 	resource, survives   bool
+	visitors             bool
 	summary, description string
 	maxBody              int64
 	timeout              time.Duration
@@ -230,7 +234,7 @@ func (o Operation[In, Out]) declare() (*declared, error) {
 			FirstParty: o.FirstParty, Session: o.Session, Recent: o.Recent, Money: o.Commit != nil, Stream: o.Stream != nil,
 			Write: o.Method != http.MethodGet && !o.Reads, Status: o.Status, Example: o.Example,
 		},
-		throttle: o.Throttle, resource: o.Resource, survives: o.Survives, summary: o.Summary, description: o.Description, maxBody: o.MaxBody,
+		throttle: o.Throttle, resource: o.Resource, survives: o.Survives, visitors: o.Visitors, summary: o.Summary, description: o.Description, maxBody: o.MaxBody,
 		timeout: o.Timeout, allowNUL: o.AllowNUL, errors: o.Errors, contentTypes: o.ContentTypes, accepts: o.Accepts,
 		throttleKey: o.ThrottleKey, document: o.Document,
 		in: reflect.TypeFor[In](), out: reflect.TypeFor[Out](),
@@ -274,6 +278,7 @@ func (o Operation[In, Out]) declare() (*declared, error) {
 	wrong(o.Auth != Token && len(o.Scopes) > 0, "scopes need Auth: Token")
 	wrong((o.Auth == Own) != (o.ThrottleKey != nil), "who authenticates its callers, and only that, tells them apart")
 	wrong(o.Session && o.Auth != Token, "a browser is signed in to an account")
+	wrong(o.Visitors && !o.Session, "visitors need to be admitted to what needs a session alone")
 	wrong(o.Auth == Own && o.Stream == nil, "an operation that authenticates its callers is a stream")
 	wrong(o.Auth == Open && d.Write, "an open operation cannot write")
 	wrong(o.Auth != Open && o.Survives, "only open operations survive the database")

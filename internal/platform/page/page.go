@@ -63,6 +63,12 @@ func Map[R, T any](p Params, total int, rows []R, show func(R) T) *List[T] {
 	return Of(p, total, shown)
 }
 
+// Slice is Map of all rows, of which it takes one page.
+func Slice[R, T any](p Params, all []R, show func(R) T) *List[T] {
+	from := min(p.Offset(), len(all))
+	return Map(p, len(all), all[from:min(from+p.Limit(), len(all))], show)
+}
+
 // MetaOf is the meta of one page, for lists whose meta holds more.
 func MetaOf(p Params, total int) Meta {
 	last := max(1, (total+p.Limit()-1)/p.Limit())

@@ -2551,6 +2551,57 @@ export class OrdersAPI {
 
 }
 
+/** The operations passwords.*. */
+export class PasswordsAPI {
+	readonly #caller: Caller;
+
+	constructor(caller: Caller) {
+		this.#caller = caller;
+	}
+
+	/**
+	 * List the passwords that a service has, without them. Of database users and FTP accounts. The passwords are
+	 * made by the server; the panel shows each to its owner, once.
+	 *
+	 * GET /api/v1/services/{service}/passwords
+	 */
+	list(service: number, query: Query<"passwords.list"> = {}, options: CallOptions = {}): Promise<Answer<"passwords.list">> {
+		return this.#caller.call({ method: "GET", path: `/api/v1/services/${encodeURIComponent(service)}/passwords`, query, options });
+	}
+
+	/**
+	 * List the passwords that a service has, without them. It asks for the next page when the one before has been
+	 * read. Of database users and FTP accounts. The passwords are made by the server; the panel shows each to its
+	 * owner, once.
+	 *
+	 * GET /api/v1/services/{service}/passwords
+	 */
+	all(service: number, query: Query<"passwords.list"> = {}, options: CallOptions = {}): AsyncGenerator<Item<"passwords.list">, void> {
+		return this.#caller.pages({ method: "GET", path: `/api/v1/services/${encodeURIComponent(service)}/passwords`, query, options });
+	}
+
+	/**
+	 * Make a new password in the place of one. The present one stops to work as soon as the server has followed,
+	 * within seconds. The new one waits to be shown.
+	 *
+	 * POST /api/v1/services/{service}/passwords/{password}/reset
+	 */
+	reset(service: number, password: number, options: CallOptions = {}): Promise<Answer<"passwords.reset">> {
+		return this.#caller.call({ method: "POST", path: `/api/v1/services/${encodeURIComponent(service)}/passwords/${encodeURIComponent(password)}/reset`, options });
+	}
+
+	/**
+	 * Show a password, once. Of two who ask at once one is shown it. `not_found` when it was shown before: make a
+	 * new one then.
+	 *
+	 * POST /api/v1/services/{service}/passwords/{password}/reveal
+	 */
+	reveal(service: number, password: number, options: CallOptions = {}): Promise<Answer<"passwords.reveal">> {
+		return this.#caller.call({ method: "POST", path: `/api/v1/services/${encodeURIComponent(service)}/passwords/${encodeURIComponent(password)}/reveal`, options });
+	}
+
+}
+
 /** The operations php.*. */
 export class PhpAPI {
 	readonly #caller: Caller;
@@ -3211,6 +3262,7 @@ export class CustomerOperations {
 	readonly monitors: MonitorsAPI;
 	readonly notifications: NotificationsAPI;
 	readonly orders: OrdersAPI;
+	readonly passwords: PasswordsAPI;
 	readonly php: PhpAPI;
 	readonly reviews: ReviewsAPI;
 	readonly scans: ScansAPI;
@@ -3251,6 +3303,7 @@ export class CustomerOperations {
 		this.monitors = new MonitorsAPI(caller);
 		this.notifications = new NotificationsAPI(caller);
 		this.orders = new OrdersAPI(caller);
+		this.passwords = new PasswordsAPI(caller);
 		this.php = new PhpAPI(caller);
 		this.reviews = new ReviewsAPI(caller);
 		this.scans = new ScansAPI(caller);
@@ -4077,9 +4130,18 @@ export class ResellerKeysAPI {
 	}
 
 	/**
+	 * Create a key by which your programs call the reseller API. The secret is in this answer only. `not_found` for
+	 * who does not resell.
+	 *
+	 * POST /api/v1/me/api-keys
+	 */
+	create(body: Body<"reseller.keys.create">, options: CallOptions = {}): Promise<Answer<"reseller.keys.create">> {
+		return this.#caller.call({ method: "POST", path: `/api/v1/me/api-keys`, body, options });
+	}
+
+	/**
 	 * List your keys that are not revoked, the newest first. Of the world that is asked: a sandbox key sees those of
-	 * the sandbox, a live key the live ones. Keys are made and revoked on the page of the account, by who has signed
-	 * in.
+	 * the sandbox, a live key the live ones. Keys are made and revoked in the panel, by who has signed in.
 	 *
 	 * GET /api/v1/reseller/keys
 	 */
@@ -4090,12 +4152,43 @@ export class ResellerKeysAPI {
 	/**
 	 * List your keys that are not revoked, the newest first. It asks for the next page when the one before has been
 	 * read. Of the world that is asked: a sandbox key sees those of the sandbox, a live key the live ones. Keys are
-	 * made and revoked on the page of the account, by who has signed in.
+	 * made and revoked in the panel, by who has signed in.
 	 *
 	 * GET /api/v1/reseller/keys
 	 */
 	all(query: Query<"reseller.keys.list"> = {}, options: CallOptions = {}): AsyncGenerator<Item<"reseller.keys.list">, void> {
 		return this.#caller.pages({ method: "GET", path: `/api/v1/reseller/keys`, query, options });
+	}
+
+	/**
+	 * List the keys of both worlds that are not revoked, the newest first. By who has signed in; programs with a key
+	 * call `GET /reseller/keys`. Empty for who does not resell.
+	 *
+	 * GET /api/v1/me/api-keys
+	 */
+	own(query: Query<"reseller.keys.own"> = {}, options: CallOptions = {}): Promise<Answer<"reseller.keys.own">> {
+		return this.#caller.call({ method: "GET", path: `/api/v1/me/api-keys`, query, options });
+	}
+
+	/**
+	 * List the keys of both worlds that are not revoked, the newest first. It asks for the next page when the one
+	 * before has been read. By who has signed in; programs with a key call `GET /reseller/keys`. Empty for who does
+	 * not resell.
+	 *
+	 * GET /api/v1/me/api-keys
+	 */
+	allOwn(query: Query<"reseller.keys.own"> = {}, options: CallOptions = {}): AsyncGenerator<Item<"reseller.keys.own">, void> {
+		return this.#caller.pages({ method: "GET", path: `/api/v1/me/api-keys`, query, options });
+	}
+
+	/**
+	 * Revoke a key, from the next request on. It cannot be undone. Links to services that were made with the key end
+	 * with it.
+	 *
+	 * DELETE /api/v1/me/api-keys/{key}
+	 */
+	async revoke(key: number, options: CallOptions = {}): Promise<void> {
+		await this.#caller.call({ method: "DELETE", path: `/api/v1/me/api-keys/${encodeURIComponent(key)}`, options });
 	}
 
 }

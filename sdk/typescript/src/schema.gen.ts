@@ -785,6 +785,50 @@ export interface paths {
         patch: operations["account.update"];
         trace?: never;
     };
+    "/api/v1/me/api-keys": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the keys of both worlds that are not revoked, the newest first
+         * @description By who has signed in; programs with a key call `GET /reseller/keys`. Empty for who does not resell.
+         */
+        get: operations["reseller.keys.own"];
+        put?: never;
+        /**
+         * Create a key by which your programs call the reseller API
+         * @description The secret is in this answer only. `not_found` for who does not resell.
+         */
+        post: operations["reseller.keys.create"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/me/api-keys/{key}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Revoke a key, from the next request on
+         * @description It cannot be undone. Links to services that were made with the key end with it.
+         */
+        delete: operations["reseller.keys.revoke"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/me/billing": {
         parameters: {
             query?: never;
@@ -2102,7 +2146,7 @@ export interface paths {
         };
         /**
          * List your keys that are not revoked, the newest first
-         * @description Of the world that is asked: a sandbox key sees those of the sandbox, a live key the live ones. Keys are made and revoked on the page of the account, by who has signed in.
+         * @description Of the world that is asked: a sandbox key sees those of the sandbox, a live key the live ones. Keys are made and revoked in the panel, by who has signed in.
          */
         get: operations["reseller.keys.list"];
         put?: never;
@@ -4157,6 +4201,66 @@ export interface paths {
         patch: operations["mail.mailboxes.update"];
         trace?: never;
     };
+    "/api/v1/services/{service}/passwords": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the passwords that a service has, without them
+         * @description Of database users and FTP accounts. The passwords are made by the server; the panel shows each to its owner, once.
+         */
+        get: operations["passwords.list"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/services/{service}/passwords/{password}/reset": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Make a new password in the place of one
+         * @description The present one stops to work as soon as the server has followed, within seconds. The new one waits to be shown.
+         */
+        post: operations["passwords.reset"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/services/{service}/passwords/{password}/reveal": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Show a password, once
+         * @description Of two who ask at once one is shown it. `not_found` when it was shown before: make a new one then.
+         */
+        post: operations["passwords.reveal"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/services/{service}/php": {
         parameters: {
             query?: never;
@@ -5982,6 +6086,50 @@ export interface components {
              * @description A later time, at most three years ahead of the real one
              */
             to?: string;
+        };
+        CredentialsPassword: {
+            /** Format: int64 */
+            id: number;
+            /**
+             * @description What it opens
+             * @enum {string}
+             */
+            kind: "database" | "ftp" | "server";
+            /** Format: date-time */
+            made_at: string;
+            /** @description Where it signs in, as host:port; null while that is not known */
+            place: string | null;
+            /**
+             * Format: date-time
+             * @description When it was shown; null while it waits to be shown, once
+             */
+            shown_at: string | null;
+            username: string;
+        };
+        CredentialsPasswordList: {
+            data: components["schemas"]["CredentialsPassword"][];
+            meta: components["schemas"]["Meta"];
+        };
+        CredentialsShown: {
+            /** Format: int64 */
+            id: number;
+            /**
+             * @description What it opens
+             * @enum {string}
+             */
+            kind: "database" | "ftp" | "server";
+            /** Format: date-time */
+            made_at: string;
+            /** @description In no other answer */
+            password: string;
+            /** @description Where it signs in, as host:port; null while that is not known */
+            place: string | null;
+            /**
+             * Format: date-time
+             * @description When it was shown; null while it waits to be shown, once
+             */
+            shown_at: string | null;
+            username: string;
         };
         CronCreateBody: {
             /** @description One line; it runs by /bin/sh as the service's user in its home */
@@ -8943,6 +9091,37 @@ export interface components {
             sandbox: boolean;
             tier: string;
         };
+        ResellerNewKey: {
+            /** @description Networks that it may be used from; empty is all */
+            addresses: string[];
+            /** Format: date-time */
+            created_at: string;
+            /** @description The end of the key */
+            hint: string;
+            /** Format: int64 */
+            id: number;
+            /** @description The secret; in this answer only */
+            key: string;
+            /**
+             * Format: date-time
+             * @description To the minute
+             */
+            last_used_at: string | null;
+            name: string;
+            read_only: boolean;
+            /** @description Whether it works on the sandbox */
+            sandbox: boolean;
+        };
+        ResellerNewKeyBody: {
+            /** @description Addresses and networks that it may be used from; all when left out */
+            addresses?: string[];
+            /** @description What you call it */
+            name: string;
+            /** @description It may read and change nothing */
+            read_only?: boolean;
+            /** @description It works on the sandbox instead of the live world */
+            sandbox?: boolean;
+        };
         ResellerNoteBody: {
             auto_renew?: boolean;
             /** @description At most 64 characters; empty takes it away */
@@ -8952,6 +9131,29 @@ export interface components {
             metadata?: {
                 [key: string]: string;
             };
+        };
+        ResellerOwnKey: {
+            /** @description Networks that it may be used from; empty is all */
+            addresses: string[];
+            /** Format: date-time */
+            created_at: string;
+            /** @description The end of the key */
+            hint: string;
+            /** Format: int64 */
+            id: number;
+            /**
+             * Format: date-time
+             * @description To the minute
+             */
+            last_used_at: string | null;
+            name: string;
+            read_only: boolean;
+            /** @description Whether it works on the sandbox */
+            sandbox: boolean;
+        };
+        ResellerOwnKeyList: {
+            data: components["schemas"]["ResellerOwnKey"][];
+            meta: components["schemas"]["Meta"];
         };
         ResellerPassword: {
             /** @description Where your client sees the new passwords, once */
@@ -12386,6 +12588,78 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["AccountMe"];
+                };
+            };
+        };
+    };
+    "reseller.keys.own": {
+        parameters: {
+            query?: {
+                /** @description Page, counted from 1. */
+                page?: number;
+                /** @description Items a page; values above 50 are taken as 50. */
+                per_page?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ResellerOwnKeyList"];
+                };
+            };
+        };
+    };
+    "reseller.keys.create": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ResellerNewKeyBody"];
+            };
+        };
+        responses: {
+            /** @description Created */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ResellerNewKey"];
+                };
+            };
+        };
+    };
+    "reseller.keys.revoke": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the key */
+                key: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": Record<string, never>;
                 };
             };
         };
@@ -17778,6 +18052,84 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Mailbox"];
+                };
+            };
+        };
+    };
+    "passwords.list": {
+        parameters: {
+            query?: {
+                /** @description Page, counted from 1. */
+                page?: number;
+                /** @description Items a page; values above 50 are taken as 50. */
+                per_page?: number;
+            };
+            header?: never;
+            path: {
+                /** @description Id of the service */
+                service: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CredentialsPasswordList"];
+                };
+            };
+        };
+    };
+    "passwords.reset": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the service */
+                service: number;
+                /** @description Id of the password */
+                password: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CredentialsPassword"];
+                };
+            };
+        };
+    };
+    "passwords.reveal": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the service */
+                service: number;
+                /** @description Id of the password */
+                password: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CredentialsShown"];
                 };
             };
         };

@@ -133,7 +133,7 @@ const walks: Record<string, (walk: Walk) => Promise<void>> = {
     await picture("new");
     await page.keyboard.press("Escape");
     await page.getByRole("link", { name: l("databases.password.link") }).click();
-    await expect(page).toHaveURL(/\/credentials$/);
+    await expect(page).toHaveURL(/\/passwords$/);
   },
 
   "ftp-with-filezilla": async ({ page, l, picture }) => {

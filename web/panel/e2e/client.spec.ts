@@ -30,9 +30,9 @@ test("a reseller's client finds the site in the reseller's brand, and nothing of
           .status,
     )
     .toBe("active");
-  const link = await customer.call<{ url: string }>(
+  const { login_link: link, usernames } = await customer.call<{ login_link: { url: string }; usernames: string[] }>(
     "POST",
-    `/reseller/services/${made.id}/login-link`,
+    `/reseller/services/${made.id}/reset-password`,
     {},
     { headers: world },
   );
@@ -50,6 +50,16 @@ test("a reseller's client finds the site in the reseller's brand, and nothing of
     await expect(visitor.getByText(text, { exact: false })).toHaveCount(0);
   }
   expect(await visitor.title()).not.toContain("Stead");
+  // The new password is shown to the client, once; the former address leads there, too.
+  await visitor.goto("/client");
+  await visitor.getByRole("main").getByRole("link", { name: "Passwords" }).click();
+  await expect(visitor.getByText(usernames[0] ?? "nobody")).toBeVisible();
+  await visitor.getByRole("button", { name: /^Show once/ }).click();
+  const shown = visitor.getByRole("dialog", { name: "The password" });
+  const password = await shown.getByText(/^[A-Za-z0-9]{24}$/).innerText();
+  await shown.getByRole("button", { name: "Done" }).click();
+  await expect(visitor.getByRole("button", { name: /^Make a new one/ })).toBeVisible();
+  await expect(visitor.getByText(password)).toHaveCount(0);
   await visitor.goto("/client/panel/");
   await visitor.getByRole("button", { name: "End the visit" }).click();
   await expect(visitor.getByRole("main")).toBeVisible();

@@ -6,9 +6,27 @@ test("a reseller orders in the sandbox, moves its clock, sees events and what is
   customer,
 }) => {
   await stead("admin", "resellers", "appoint", customer.email, "--tier", "silver", "--discount", "10");
-  await stead("admin", "resellers", "add-key", customer.email, "--name", "Tests", "--sandbox");
   await page.goto("/panel/reseller/start");
   await expect(page.getByRole("heading", { level: 1, name: "First steps" })).toBeFocused();
+  // The first key, by the keyboard alone: it is shown once, and stands in the list without its secret.
+  await page.getByRole("link", { name: "Make a key" }).press("Enter");
+  await expect(page.getByRole("heading", { level: 1, name: "Keys" })).toBeFocused();
+  await page.getByRole("button", { name: "Make a key" }).press("Enter");
+  const form = page.getByRole("dialog", { name: "Make a key" });
+  await expect(form.getByLabel("Name")).toBeFocused();
+  await page.keyboard.type("Tests");
+  await expect(form.getByRole("radio", { name: /the sandbox/ })).toBeChecked();
+  await page.keyboard.press("Enter");
+  const made = page.getByRole("dialog", { name: "The key is ready" });
+  const secret = await made.getByText(/^rsk_test_/).innerText();
+  await expect(made.getByRole("button", { name: "Done" })).toBeFocused();
+  await page.keyboard.press("Enter");
+  await expect(page.getByRole("row", { name: /Tests/ })).toContainText("Sandbox");
+  await expect(page.getByText(secret)).toHaveCount(0);
+  await page
+    .getByRole("navigation", { name: "Pages of a reseller" })
+    .getByRole("link", { name: "First steps" })
+    .press("Enter");
   await expect(page.getByText("Tests", { exact: false }).first()).toBeVisible();
   await expect(page.getByRole("heading", { name: "1. A key for the sandbox (done)" })).toBeVisible();
 

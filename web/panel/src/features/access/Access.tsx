@@ -1,4 +1,4 @@
-import { Anchor, Button, Code, Group, Modal, Stack, Switch, Text, Textarea, TextInput, Title } from "@mantine/core";
+import { Button, Code, Group, Modal, Stack, Switch, Text, Textarea, TextInput, Title } from "@mantine/core";
 import { useForm } from "@mantine/form";
 import { useDisclosure } from "@mantine/hooks";
 import { IconKey, IconTrash, IconUpload } from "@tabler/icons-react";
@@ -6,6 +6,7 @@ import { useQuery, useQueryClient } from "@tanstack/react-query";
 
 import { megabytes } from "~/i18n/formats";
 import { useAction } from "~/ui/action";
+import { AnchorLink } from "~/ui/AnchorLink";
 import { Confirm } from "~/ui/Confirm";
 import { Copy } from "~/ui/Copy";
 import { DataTable } from "~/ui/DataTable";
@@ -301,7 +302,10 @@ function Ftp({ service }: { service: number }) {
         }
       </Load>
       <Text size="sm" c="dimmed" mt="md">
-        {t("password")} <Anchor href={`/account/services/${service}/credentials`}>{t("password.link")}</Anchor>
+        {t("password")}{" "}
+        <AnchorLink to="/services/$service/passwords" params={{ service: String(service) }}>
+          {t("password.link")}
+        </AnchorLink>
       </Text>
       <Modal opened={adding} onClose={close} title={t("ftp.add")}>
         <FtpForm

@@ -1,6 +1,4 @@
-import { Button, Group, Modal, Stack, Text } from "@mantine/core";
-
-import { Copy } from "~/ui/Copy";
+import { SecretDialog as Dialog } from "~/ui/SecretDialog";
 
 import { t } from "./texts";
 
@@ -11,29 +9,17 @@ export interface Shown {
 
 /** The names by which an application calls; its secret is shown this once. */
 export function SecretDialog({ shown, onClose }: { shown: Shown | null; onClose: () => void }) {
+  if (!shown) return null;
   return (
-    <Modal
-      opened={shown !== null}
-      onClose={onClose}
+    <Dialog
       title={t("secret.title")}
-      closeOnClickOutside={!shown?.client_secret}
-      withCloseButton={false}
-    >
-      {shown && (
-        <Stack>
-          <Text>{t("application.client_id")}</Text>
-          <Copy value={shown.client_id} label={t("application.client_id")} />
-          {shown.client_secret && (
-            <>
-              <Text>{t("secret.text")}</Text>
-              <Copy value={shown.client_secret} label={t("secret.name")} />
-            </>
-          )}
-          <Group justify="flex-end">
-            <Button onClick={onClose}>{t("secret.kept")}</Button>
-          </Group>
-        </Stack>
-      )}
-    </Modal>
+      parts={[{ label: t("application.client_id"), value: shown.client_id }]}
+      secret={
+        shown.client_secret
+          ? { label: t("secret.name"), value: shown.client_secret, text: t("secret.text") }
+          : undefined
+      }
+      onClose={onClose}
+    />
   );
 }

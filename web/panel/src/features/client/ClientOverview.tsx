@@ -1,6 +1,7 @@
 import { Anchor, Button, Card, Stack, Text, Title } from "@mantine/core";
 
 import type { Boot } from "~/app/boot";
+import { AnchorLink } from "~/ui/AnchorLink";
 import { PageHeader } from "~/ui/PageHeader";
 import { Usage } from "~/ui/usage/Usage";
 import { When } from "~/ui/When";
@@ -42,7 +43,10 @@ export function ClientOverview({ client }: { client: NonNullable<Boot["client"]>
         <Card withBorder>
           <Title order={2}>{t("passwords")}</Title>
           <Text>
-            {t("passwords.text")} <Anchor href="/client">{t("passwords")}</Anchor>
+            {t("passwords.text")}{" "}
+            <AnchorLink to="/services/$service/passwords" params={{ service: String(client.service) }}>
+              {t("passwords")}
+            </AnchorLink>
           </Text>
         </Card>
         <Usage service={client.service} meters={meters} />

@@ -1,10 +1,11 @@
-import { Anchor, Button, Code, Group, Modal, Select, Stack, Text, TextInput } from "@mantine/core";
+import { Button, Code, Group, Modal, Select, Stack, Text, TextInput } from "@mantine/core";
 import { useForm } from "@mantine/form";
 import { useDisclosure } from "@mantine/hooks";
 import { IconDatabase, IconTrash } from "@tabler/icons-react";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 
 import { megabytes } from "~/i18n/formats";
+import { AnchorLink } from "~/ui/AnchorLink";
 import { Confirm } from "~/ui/Confirm";
 import { DataTable } from "~/ui/DataTable";
 import { Empty } from "~/ui/Empty";
@@ -99,7 +100,10 @@ export function Databases({ service }: { service: number }) {
         }
       </Load>
       <Text size="sm" c="dimmed" mt="md">
-        {t("password")} <Anchor href={`/account/services/${service}/credentials`}>{t("password.link")}</Anchor>
+        {t("password")}{" "}
+        <AnchorLink to="/services/$service/passwords" params={{ service: String(service) }}>
+          {t("password.link")}
+        </AnchorLink>
       </Text>
       <Modal opened={opened} onClose={close} title={t("add")}>
         <NewDatabaseForm

@@ -7,7 +7,7 @@ import { PageHeader } from "~/ui/PageHeader";
 import type { World } from "./api";
 import { t } from "./texts";
 
-const pages = ["/reseller", "/reseller/start", "/reseller/events", "/reseller/settings"] as const;
+const pages = ["/reseller", "/reseller/start", "/reseller/events", "/reseller/keys", "/reseller/settings"] as const;
 
 /** The head of a reseller's pages: which world they show, and the other pages. */
 export function Frame({

@@ -1,17 +1,15 @@
-import { Anchor, Button, Card, Code, ColorInput, Group, Stack, Text, TextInput, Title } from "@mantine/core";
+import { Button, Card, ColorInput, Group, Stack, Text, TextInput, Title } from "@mantine/core";
 import { useForm } from "@mantine/form";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 
 import { AnchorLink } from "~/ui/AnchorLink";
 import { Copy } from "~/ui/Copy";
-import { DataTable } from "~/ui/DataTable";
 import { ErrorNote } from "~/ui/ErrorNote";
 import { useSubmit } from "~/ui/form";
 import { Load } from "~/ui/Load";
 import { done } from "~/ui/notice";
-import { When } from "~/ui/When";
 
-import { keys, me, saveBrand, type Brand, type World } from "./api";
+import { me, saveBrand, type Brand, type World } from "./api";
 import { Frame } from "./Frame";
 import { t } from "./texts";
 
@@ -22,7 +20,6 @@ export function SettingsPage({ world, onWorld }: { world: World; onWorld: (world
     <Frame page="/reseller/settings" world={world} onWorld={onWorld}>
       <Stack gap="lg">
         <Load query={query}>{(data) => <BrandForm key={world} world={world} brand={data.brand} />}</Load>
-        <Keys world={world} />
         <Agents />
         <Text>
           <AnchorLink to="/invoices">{t("invoices")}</AnchorLink>
@@ -76,48 +73,6 @@ function BrandForm({ world, brand }: { world: World; brand: Brand }) {
         </Stack>
       </form>
     </Card>
-  );
-}
-
-function Keys({ world }: { world: World }) {
-  const query = useQuery(keys(world));
-  return (
-    <section aria-labelledby="reseller-keys">
-      <Group justify="space-between" mb="sm">
-        <Title order={2} id="reseller-keys">
-          {t("keys")}
-        </Title>
-        <Anchor href="/account/keys">{t("key.manage")}</Anchor>
-      </Group>
-      <Load query={query}>
-        {({ data }) =>
-          data.length === 0 ? (
-            <Text>{t("keys.none")}</Text>
-          ) : (
-            <DataTable
-              caption={t("keys")}
-              rows={data}
-              rowKey={(row) => row.id}
-              columns={[
-                { key: "name", label: t("keys.name"), render: (row) => row.name },
-                { key: "hint", label: t("keys.hint"), render: (row) => <Code>{`…${row.hint}`}</Code> },
-                { key: "may", label: t("keys.may"), render: (row) => t(row.read_only ? "keys.read" : "keys.write") },
-                {
-                  key: "from",
-                  label: t("keys.from"),
-                  render: (row) => row.addresses.join(", ") || t("keys.anywhere"),
-                },
-                {
-                  key: "used",
-                  label: t("keys.used"),
-                  render: (row) => (row.last_used_at ? <When time={row.last_used_at} form="relative" /> : "–"),
-                },
-              ]}
-            />
-          )
-        }
-      </Load>
-    </section>
   );
 }
 

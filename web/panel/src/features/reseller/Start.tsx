@@ -1,4 +1,4 @@
-import { Anchor, Button, Card, Code, Group, List, NativeSelect, Stack, Text, TextInput, Title } from "@mantine/core";
+import { Button, Card, Code, Group, List, NativeSelect, Stack, Text, TextInput, Title } from "@mantine/core";
 import { IconCircle, IconCircleCheck } from "@tabler/icons-react";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState, type ReactNode } from "react";
@@ -99,9 +99,9 @@ function KeyStep() {
           ))}
         </List>
       )}
-      <Button component="a" href="/account/keys" variant={made.length > 0 ? "default" : "filled"}>
+      <AnchorLink to="/reseller/keys" search={{ world: "sandbox" }} fw={made.length > 0 ? undefined : 700}>
         {t(made.length > 0 ? "key.manage" : "key.make")}
-      </Button>
+      </AnchorLink>
     </Step>
   );
 }
@@ -247,7 +247,7 @@ function LiveStep() {
     >
       <Stack gap="xs" align="flex-start">
         <Text fw={600}>{t("live.key")}</Text>
-        <Anchor href="/account/keys">{t("key.manage")}</Anchor>
+        <AnchorLink to="/reseller/keys">{t("key.manage")}</AnchorLink>
         <AnchorLink to="/wallet">{t("live.wallet")}</AnchorLink>
         <AnchorLink to="/reseller/settings">{t("live.brand")}</AnchorLink>
       </Stack>

@@ -8,6 +8,8 @@ export type Service = components["schemas"]["ServicesResold"];
 export type Product = components["schemas"]["CatalogResoldProduct"];
 export type Delivery = components["schemas"]["WebhooksDelivery"];
 export type Endpoint = components["schemas"]["WebhooksEndpoint"];
+export type NewKey = components["schemas"]["ResellerNewKeyBody"];
+export type MadeKey = components["schemas"]["ResellerNewKey"];
 export type Brand = components["schemas"]["ResellerBrand"];
 
 /** What the table of services shows. */
@@ -38,6 +40,17 @@ export const keys = (world: World) =>
     queryKey: key(world, "keys"),
     queryFn: ({ signal }) => call(api.GET("/api/v1/reseller/keys", { headers: of(world), signal })),
   });
+
+/** The keys of both worlds, which the owner sees who has signed in. */
+export const ownKeys = queryOptions({
+  queryKey: ["reseller", "keys"],
+  queryFn: ({ signal }) => call(api.GET("/api/v1/me/api-keys", { params: { query: { per_page: 50 } }, signal })),
+});
+
+export const createKey = (body: NewKey) => call(api.POST("/api/v1/me/api-keys", { body }));
+
+export const revokeKey = (id: number) =>
+  call(api.DELETE("/api/v1/me/api-keys/{key}", { params: { path: { key: id } } }));
 
 export const stats = (world: World) =>
   queryOptions({
