@@ -37,6 +37,7 @@ import { Route as OrdersIndexRouteImport } from "./routes/orders.index";
 import { Route as OrdersOrderRouteImport } from "./routes/orders.$order";
 import { Route as ResellerIndexRouteImport } from "./routes/reseller.index";
 import { Route as ResellerEventsRouteImport } from "./routes/reseller.events";
+import { Route as ResellerKeysRouteImport } from "./routes/reseller.keys";
 import { Route as ResellerSettingsRouteImport } from "./routes/reseller.settings";
 import { Route as ResellerStartRouteImport } from "./routes/reseller.start";
 import { Route as ServicePageRouteImport } from "./routes/service.$page";
@@ -59,6 +60,7 @@ import { Route as ServicesServiceDomainsRouteImport } from "./routes/services.$s
 import { Route as ServicesServiceHealthRouteImport } from "./routes/services.$service.health";
 import { Route as ServicesServiceLogsRouteImport } from "./routes/services.$service.logs";
 import { Route as ServicesServiceMailRouteImport } from "./routes/services.$service.mail";
+import { Route as ServicesServicePasswordsRouteImport } from "./routes/services.$service.passwords";
 import { Route as ServicesServicePhpRouteImport } from "./routes/services.$service.php";
 import { Route as ServicesServicePlanRouteImport } from "./routes/services.$service.plan";
 import { Route as ServicesServiceTemplatesRouteImport } from "./routes/services.$service.templates";
@@ -206,6 +208,11 @@ const ResellerEventsRoute = ResellerEventsRouteImport.update({
   path: "/events",
   getParentRoute: () => ResellerRoute,
 } as any);
+const ResellerKeysRoute = ResellerKeysRouteImport.update({
+  id: "/keys",
+  path: "/keys",
+  getParentRoute: () => ResellerRoute,
+} as any);
 const ResellerSettingsRoute = ResellerSettingsRouteImport.update({
   id: "/settings",
   path: "/settings",
@@ -320,6 +327,12 @@ const ServicesServiceMailRoute = ServicesServiceMailRouteImport.update({
   path: "/services/$service/mail",
   getParentRoute: () => rootRouteImport,
 } as any);
+const ServicesServicePasswordsRoute =
+  ServicesServicePasswordsRouteImport.update({
+    id: "/services/$service/passwords",
+    path: "/services/$service/passwords",
+    getParentRoute: () => rootRouteImport,
+  } as any);
 const ServicesServicePhpRoute = ServicesServicePhpRouteImport.update({
   id: "/services/$service/php",
   path: "/services/$service/php",
@@ -377,6 +390,7 @@ export interface FileRoutesByFullPath {
   "/monitors/$monitor": typeof MonitorsMonitorRoute;
   "/orders/$order": typeof OrdersOrderRoute;
   "/reseller/events": typeof ResellerEventsRoute;
+  "/reseller/keys": typeof ResellerKeysRoute;
   "/reseller/settings": typeof ResellerSettingsRoute;
   "/reseller/start": typeof ResellerStartRoute;
   "/service/$page": typeof ServicePageRoute;
@@ -403,6 +417,7 @@ export interface FileRoutesByFullPath {
   "/services/$service/health": typeof ServicesServiceHealthRoute;
   "/services/$service/logs": typeof ServicesServiceLogsRoute;
   "/services/$service/mail": typeof ServicesServiceMailRoute;
+  "/services/$service/passwords": typeof ServicesServicePasswordsRoute;
   "/services/$service/php": typeof ServicesServicePhpRoute;
   "/services/$service/plan": typeof ServicesServicePlanRoute;
   "/services/$service/templates": typeof ServicesServiceTemplatesRoute;
@@ -434,6 +449,7 @@ export interface FileRoutesByTo {
   "/monitors/$monitor": typeof MonitorsMonitorRoute;
   "/orders/$order": typeof OrdersOrderRoute;
   "/reseller/events": typeof ResellerEventsRoute;
+  "/reseller/keys": typeof ResellerKeysRoute;
   "/reseller/settings": typeof ResellerSettingsRoute;
   "/reseller/start": typeof ResellerStartRoute;
   "/service/$page": typeof ServicePageRoute;
@@ -460,6 +476,7 @@ export interface FileRoutesByTo {
   "/services/$service/health": typeof ServicesServiceHealthRoute;
   "/services/$service/logs": typeof ServicesServiceLogsRoute;
   "/services/$service/mail": typeof ServicesServiceMailRoute;
+  "/services/$service/passwords": typeof ServicesServicePasswordsRoute;
   "/services/$service/php": typeof ServicesServicePhpRoute;
   "/services/$service/plan": typeof ServicesServicePlanRoute;
   "/services/$service/templates": typeof ServicesServiceTemplatesRoute;
@@ -493,6 +510,7 @@ export interface FileRoutesById {
   "/monitors/$monitor": typeof MonitorsMonitorRoute;
   "/orders/$order": typeof OrdersOrderRoute;
   "/reseller/events": typeof ResellerEventsRoute;
+  "/reseller/keys": typeof ResellerKeysRoute;
   "/reseller/settings": typeof ResellerSettingsRoute;
   "/reseller/start": typeof ResellerStartRoute;
   "/service/$page": typeof ServicePageRoute;
@@ -519,6 +537,7 @@ export interface FileRoutesById {
   "/services/$service/health": typeof ServicesServiceHealthRoute;
   "/services/$service/logs": typeof ServicesServiceLogsRoute;
   "/services/$service/mail": typeof ServicesServiceMailRoute;
+  "/services/$service/passwords": typeof ServicesServicePasswordsRoute;
   "/services/$service/php": typeof ServicesServicePhpRoute;
   "/services/$service/plan": typeof ServicesServicePlanRoute;
   "/services/$service/templates": typeof ServicesServiceTemplatesRoute;
@@ -553,6 +572,7 @@ export interface FileRouteTypes {
     | "/monitors/$monitor"
     | "/orders/$order"
     | "/reseller/events"
+    | "/reseller/keys"
     | "/reseller/settings"
     | "/reseller/start"
     | "/service/$page"
@@ -579,6 +599,7 @@ export interface FileRouteTypes {
     | "/services/$service/health"
     | "/services/$service/logs"
     | "/services/$service/mail"
+    | "/services/$service/passwords"
     | "/services/$service/php"
     | "/services/$service/plan"
     | "/services/$service/templates"
@@ -610,6 +631,7 @@ export interface FileRouteTypes {
     | "/monitors/$monitor"
     | "/orders/$order"
     | "/reseller/events"
+    | "/reseller/keys"
     | "/reseller/settings"
     | "/reseller/start"
     | "/service/$page"
@@ -636,6 +658,7 @@ export interface FileRouteTypes {
     | "/services/$service/health"
     | "/services/$service/logs"
     | "/services/$service/mail"
+    | "/services/$service/passwords"
     | "/services/$service/php"
     | "/services/$service/plan"
     | "/services/$service/templates"
@@ -668,6 +691,7 @@ export interface FileRouteTypes {
     | "/monitors/$monitor"
     | "/orders/$order"
     | "/reseller/events"
+    | "/reseller/keys"
     | "/reseller/settings"
     | "/reseller/start"
     | "/service/$page"
@@ -694,6 +718,7 @@ export interface FileRouteTypes {
     | "/services/$service/health"
     | "/services/$service/logs"
     | "/services/$service/mail"
+    | "/services/$service/passwords"
     | "/services/$service/php"
     | "/services/$service/plan"
     | "/services/$service/templates"
@@ -749,6 +774,7 @@ export interface RootRouteChildren {
   ServicesServiceHealthRoute: typeof ServicesServiceHealthRoute;
   ServicesServiceLogsRoute: typeof ServicesServiceLogsRoute;
   ServicesServiceMailRoute: typeof ServicesServiceMailRoute;
+  ServicesServicePasswordsRoute: typeof ServicesServicePasswordsRoute;
   ServicesServicePhpRoute: typeof ServicesServicePhpRoute;
   ServicesServicePlanRoute: typeof ServicesServicePlanRoute;
   ServicesServiceTemplatesRoute: typeof ServicesServiceTemplatesRoute;
@@ -957,6 +983,13 @@ declare module "@tanstack/react-router" {
       preLoaderRoute: typeof ResellerEventsRouteImport;
       parentRoute: typeof ResellerRoute;
     };
+    "/reseller/keys": {
+      id: "/reseller/keys";
+      path: "/keys";
+      fullPath: "/reseller/keys";
+      preLoaderRoute: typeof ResellerKeysRouteImport;
+      parentRoute: typeof ResellerRoute;
+    };
     "/reseller/settings": {
       id: "/reseller/settings";
       path: "/settings";
@@ -1111,6 +1144,13 @@ declare module "@tanstack/react-router" {
       preLoaderRoute: typeof ServicesServiceMailRouteImport;
       parentRoute: typeof rootRouteImport;
     };
+    "/services/$service/passwords": {
+      id: "/services/$service/passwords";
+      path: "/services/$service/passwords";
+      fullPath: "/services/$service/passwords";
+      preLoaderRoute: typeof ServicesServicePasswordsRouteImport;
+      parentRoute: typeof rootRouteImport;
+    };
     "/services/$service/php": {
       id: "/services/$service/php";
       path: "/services/$service/php";
@@ -1158,6 +1198,7 @@ declare module "@tanstack/react-router" {
 
 interface ResellerRouteChildren {
   ResellerEventsRoute: typeof ResellerEventsRoute;
+  ResellerKeysRoute: typeof ResellerKeysRoute;
   ResellerSettingsRoute: typeof ResellerSettingsRoute;
   ResellerStartRoute: typeof ResellerStartRoute;
   ResellerIndexRoute: typeof ResellerIndexRoute;
@@ -1165,6 +1206,7 @@ interface ResellerRouteChildren {
 
 const ResellerRouteChildren: ResellerRouteChildren = {
   ResellerEventsRoute: ResellerEventsRoute,
+  ResellerKeysRoute: ResellerKeysRoute,
   ResellerSettingsRoute: ResellerSettingsRoute,
   ResellerStartRoute: ResellerStartRoute,
   ResellerIndexRoute: ResellerIndexRoute,
@@ -1219,6 +1261,7 @@ const rootRouteChildren: RootRouteChildren = {
   ServicesServiceHealthRoute: ServicesServiceHealthRoute,
   ServicesServiceLogsRoute: ServicesServiceLogsRoute,
   ServicesServiceMailRoute: ServicesServiceMailRoute,
+  ServicesServicePasswordsRoute: ServicesServicePasswordsRoute,
   ServicesServicePhpRoute: ServicesServicePhpRoute,
   ServicesServicePlanRoute: ServicesServicePlanRoute,
   ServicesServiceTemplatesRoute: ServicesServiceTemplatesRoute,

@@ -1,1 +1,0 @@
-import{Mn as e,Qi as t,zi as n}from"./routes-CPTnMJRF.js";var r=t(),i=n(function(t){return(0,r.jsx)(e,{...t})});export{i as t};

@@ -1,1 +1,0 @@
-import{t as e}from"./NativeSelect-BE2oYj-Y.js";import{t}from"./texts-D4cjguY4.js";import{Qi as n}from"./routes-CPTnMJRF.js";var r=n();function i({label:n,value:i,options:a,all:o=t(`filter.all`),onChange:s}){return(0,r.jsx)(e,{label:n,value:i??``,onChange:e=>s(e.currentTarget.value||void 0),data:[{value:``,label:o},...a.map(([e,t])=>({value:e,label:t}))],maw:260})}export{i as t};

@@ -1,1 +1,0 @@
-import{Bn as e,Qi as t}from"./routes-CPTnMJRF.js";import{n}from"./Stack-C0qenp7Y.js";var r=t();function i({icon:t,label:i,onClick:a}){return(0,r.jsx)(n,{label:i,children:(0,r.jsx)(e,{variant:`subtle`,"aria-label":i,onClick:a,children:(0,r.jsx)(t,{size:16,"aria-hidden":!0})})})}export{i as t};

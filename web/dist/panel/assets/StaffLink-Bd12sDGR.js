@@ -1,1 +1,0 @@
-import{t as e}from"./AnchorLink-BHoK5J0-.js";import{Qi as t}from"./routes-CPTnMJRF.js";var n=t();function r({to:t,search:r,children:i}){return(0,n.jsx)(e,{to:`/staff/$`,params:{_splat:t},search:r??{},inherit:!0,children:i})}export{r as t};

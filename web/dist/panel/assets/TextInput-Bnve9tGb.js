@@ -1,1 +1,0 @@
-import{Qi as e,br as t,kr as n}from"./routes-CPTnMJRF.js";import{t as r}from"./InputBase-WUJSXnuc.js";var i=e(),a=t(e=>{let t=n([`Input`,`InputWrapper`,`TextInput`],null,e);return(0,i.jsx)(r,{component:`input`,...t,__staticSelector:`TextInput`})});a.classes=r.classes,a.displayName=`@mantine/core/TextInput`;export{a as t};

@@ -1,1 +1,0 @@
-import{Zi as e}from"./routes-CPTnMJRF.js";import{t}from"./notice-lMsd1URR.js";function n(){let n=e();return async e=>{await n.invalidateQueries({queryKey:[`staff`]}),t(e)}}export{n as t};

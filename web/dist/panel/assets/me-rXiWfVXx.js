@@ -1,1 +1,0 @@
-import{Yi as e,ct as t,st as n}from"./routes-CPTnMJRF.js";var r=e({queryKey:[`me`],queryFn:({signal:e})=>t(n.GET(`/api/v1/me`,{signal:e}))});export{r as t};

@@ -1,1 +1,0 @@
-import{n as e}from"./rolldown-runtime-WkwZ5CU-.js";import{$i as t,Qi as n,Xt as r,dt as i,ji as a}from"./routes-CPTnMJRF.js";var o=e(t(),1),s=n();function c(){return(0,o.useEffect)(()=>{i.postMessage({account:a.account?.id}),window.close()},[]),(0,s.jsx)(`p`,{children:r(`session.close`)})}var l=c;export{l as component};

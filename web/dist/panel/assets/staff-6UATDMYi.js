@@ -1,1 +1,0 @@
-import{Ai as e,wi as t}from"./routes-CPTnMJRF.js";var n,r=()=>n??=t({uz:()=>e(()=>import(`./staff.uz-B2KuMZNl.js`),[]),ru:()=>e(()=>import(`./staff.ru-gPh0s_89.js`),[]),en:()=>e(()=>import(`./staff.en-D5siiqwx.js`),[])});export{r as t};

@@ -1,1 +1,0 @@
-import{ji as e,mt as t,ut as n}from"./routes-CPTnMJRF.js";var r=t({baseUrl:e.base,fetch:n});export{r as t};

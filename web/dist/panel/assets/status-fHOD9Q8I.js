@@ -1,1 +1,0 @@
-import{t as e}from"./Status-BikBHnyO.js";import{t}from"./texts-Dv8ZLAPn.js";import{Qi as n}from"./routes-CPTnMJRF.js";var r=n(),i={open:`busy`,waiting:`warn`,answered:`good`,closed:`neutral`};function a({status:n}){return(0,r.jsx)(e,{tone:i[n],label:t(`status.${n}`)})}export{a as t};

@@ -1,1 +1,0 @@
-import{Oi as e}from"./routes-CPTnMJRF.js";var t=e(`staffservices`);export{t};

@@ -1,0 +1,1 @@
+import{ji as e}from"./routes-D-ypPl6r.js";var t=e(`staffsales`);export{t};
