@@ -126,7 +126,7 @@ func (w *staffWorld) prepare() {
 	}})
 	must(err)
 	w.values = map[string]string{
-		"article": fmt.Sprint(article.ID),
+		"article": fmt.Sprint(article.ID), "queue": "webhooks",
 		"ticket": fmt.Sprint(asked), "canned_answer": fmt.Sprint(canned.ID), "attachment": fmt.Sprint(one(`SELECT MAX(id) FROM tickets_attachments`)),
 		"account": fmt.Sprint(w.stranger.id), "note": fmt.Sprint(staffNote.ID), "order": fmt.Sprint(w.paid), "topup": fmt.Sprint(topup), "code": "OLD",
 		"transaction": fmt.Sprint(one(`SELECT MIN(id) FROM wallet_transactions WHERE account_id = $1 AND type = 'adjustment'`, w.stranger.id)),

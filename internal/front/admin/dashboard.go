@@ -41,7 +41,7 @@ type DayRenewals struct {
 
 // Attention is something that is stuck, with the way to its cure: the kind names the page, the id the first thing on it.
 type Attention struct {
-	Kind     string     `json:"kind" enum:"orders_processing,services_provisioning,services_failed,renewals_failing,services_ending,jobs_failing,jobs_discarded,topups_waiting,addons_waiting,reviews_pending,sla_proposed,domains_waiting,webhooks_failing,certificates_failing,nodes_silent,tickets_waiting"` //nolint:lll // one enum
+	Kind     string     `json:"kind" enum:"orders_processing,services_provisioning,services_failed,renewals_failing,services_ending,jobs_failing,jobs_discarded,queues_paused,topups_waiting,addons_waiting,reviews_pending,sla_proposed,domains_waiting,webhooks_failing,certificates_failing,nodes_silent,tickets_waiting"` //nolint:lll // one enum
 	Count    int64      `json:"count"`
 	OldestID int64      `json:"oldest_id" doc:"Of certificates_failing: the service."`
 	Since    *time.Time `json:"since"`
@@ -181,6 +181,22 @@ func (a *Admin) attention(ctx context.Context, now time.Time) ([]Attention, erro
 		if at.Count > 0 {
 			all = append(all, at)
 		}
+	}
+	lanes, err := a.Queues(ctx)
+	if err != nil {
+		return nil, err
+	}
+	paused := Attention{Kind: "queues_paused"}
+	for _, l := range lanes {
+		if l.PausedAt == nil {
+			continue
+		}
+		if paused.Count++; paused.Since == nil || l.PausedAt.Before(*paused.Since) {
+			paused.Since = l.PausedAt
+		}
+	}
+	if paused.Count > 0 {
+		all = append(all, paused)
 	}
 	return all, nil
 }

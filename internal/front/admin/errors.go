@@ -8,7 +8,7 @@ var errOwnAccount = fault.Define(fault.KindForbidden, "own_account")
 // errStaffAccount refuses to sign in to an account of staff as its owner.
 var errStaffAccount = fault.Define(fault.KindForbidden, "staff_account")
 
-// errNothingToCancel says that a job does not wait: it runs, or is done.
+// errNothingToCancel says that a job is done.
 var errNothingToCancel = fault.Define(fault.KindUnprocessable, "nothing_to_cancel")
 
 // errNothingToRetry says that nothing waits for another attempt.

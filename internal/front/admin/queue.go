@@ -53,7 +53,7 @@ func (a *Admin) GetJob(ctx context.Context, id int64) (*Job, error) {
 	return &Job{l, failed}, err
 }
 
-// CancelJob ends a job that waits, so that it is not tried again.
+// CancelJob ends a job that waits or runs, so that it is not tried again.
 func (a *Admin) CancelJob(ctx context.Context, id int64) error {
 	ctx = a.change(ctx, "job.cancel", "", rowOf("job", "river_job", "kind, state, attempt, max_attempts", "id", id))
 	return a.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
@@ -75,4 +75,32 @@ func (a *Admin) RetryJob(ctx context.Context, id int64) error {
 		}
 		return err
 	})
+}
+
+// Queues lists the queues of background jobs.
+func (a *Admin) Queues(ctx context.Context) ([]jobs.Lane, error) { return a.Jobs.Lanes(ctx, a.DB) }
+
+// PauseQueue has no job of a queue begun until it is resumed, or with false has them begun again.
+func (a *Admin) PauseQueue(ctx context.Context, name string, paused bool) (jobs.Lane, error) {
+	action, f := "queue.resume", a.Jobs.Resume
+	if paused {
+		action, f = "queue.pause", a.Jobs.Pause
+	}
+	ctx = a.change(ctx, action, "", subject{kind: "queue", key: name, state: func(ctx context.Context, q db.Querier) (any, error) {
+		l, err := a.lane(ctx, q, name)
+		return map[string]any{"paused_at": l.PausedAt}, err
+	}})
+	err := a.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error { return f(ctx, tx, name) })
+	if err != nil {
+		return jobs.Lane{}, err
+	}
+	return a.lane(ctx, a.DB, name)
+}
+
+func (a *Admin) lane(ctx context.Context, q db.Querier, name string) (jobs.Lane, error) {
+	l, err := a.Jobs.Lane(ctx, q, name)
+	if errors.Is(err, db.ErrNoRows) {
+		err = fault.NotFound.New()
+	}
+	return l, err
 }

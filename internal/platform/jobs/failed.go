@@ -40,8 +40,8 @@ type Filter struct{ State, Kind, Queue string }
 
 const (
 	failedStates = `('retryable', 'discarded', 'cancelled')`
-	// waitingStates are those of a job that nobody works on and that would be done.
-	waitingStates = `('available', 'pending', 'scheduled', 'retryable')`
+	// unfinishedStates are those of a job that runs or would be done.
+	unfinishedStates = `('available', 'pending', 'scheduled', 'retryable', 'running')`
 )
 
 // states are all that River has.
@@ -107,10 +107,11 @@ func (q *Queue) Get(ctx context.Context, r db.Querier, id int64) (l Listed, fail
 	return l, failed, nil
 }
 
-// Cancel ends a job that waits, so that it is not tried again. It returns db.ErrNoRows for a job that is unknown, runs or is done.
+// Cancel ends a job that waits or runs, so that it is not tried again. The context of one that runs is cancelled; a job that
+// completes all the same is done. It returns db.ErrNoRows for a job that is unknown or done.
 func (q *Queue) Cancel(ctx context.Context, tx *db.Tx, id int64) error {
-	var found int64
-	if err := tx.QueryRow(ctx, `SELECT id FROM river_job WHERE id = $1 AND state IN `+waitingStates, id).Scan(&found); err != nil {
+	var running bool
+	if err := tx.QueryRow(ctx, `SELECT state = 'running' FROM river_job WHERE id = $1 AND state IN `+unfinishedStates, id).Scan(&running); err != nil {
 		return err
 	}
 	liteTx, pgTx := tx.Handles()
@@ -125,6 +126,9 @@ func (q *Queue) Cancel(ctx context.Context, tx *db.Tx, id int64) error {
 	}
 	if err != nil {
 		return fmt.Errorf("jobs: cancel %d: %w", id, err)
+	}
+	if running && q.lite != nil {
+		tx.OnCommit(func() { q.running.interrupt(id) })
 	}
 	return nil
 }

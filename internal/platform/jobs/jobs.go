@@ -42,12 +42,15 @@ type runningKey struct{}
 // Working reports whether the context is that of a running job.
 func Working(ctx context.Context) bool { return ctx.Value(runningKey{}) != nil }
 
-// contextMarker marks the contexts of running jobs for Working.
-type contextMarker struct{ river.MiddlewareDefaults }
+// contextMarker marks the contexts of running jobs for Working, and keeps how they are interrupted.
+type contextMarker struct {
+	river.MiddlewareDefaults
+	running *running
+}
 
 // Work implements rivertype.WorkerMiddleware.
-func (*contextMarker) Work(ctx context.Context, _ *rivertype.JobRow, next func(context.Context) error) error {
-	return next(context.WithValue(ctx, runningKey{}, true))
+func (m *contextMarker) Work(ctx context.Context, job *rivertype.JobRow, next func(context.Context) error) error {
+	return m.running.run(context.WithValue(ctx, runningKey{}, true), job.ID, next)
 }
 
 // Cancel makes the job fail for good with err.
@@ -105,6 +108,7 @@ type Queue struct {
 	pg      *river.Client[pgx.Tx]
 	lite    *river.Client[*sql.Tx]
 	polling *polling // of lite
+	running *running
 
 	mu        sync.Mutex
 	toNotify  []string // queues whose workers must be notified
@@ -114,12 +118,12 @@ type Queue struct {
 // New makes a queue on d, which has been migrated. Register workers and
 // periodic jobs before Start.
 func New(d *db.DB, c Config) (*Queue, error) {
-	q := &Queue{db: d, workers: river.NewWorkers()}
+	q := &Queue{db: d, workers: river.NewWorkers(), running: &running{interrupts: map[int64]context.CancelCauseFunc{}}}
 	rc := &river.Config{
 		ID:         c.ID,
 		Logger:     c.Logger,
 		Workers:    q.workers,
-		Middleware: append([]rivertype.Middleware{&contextMarker{}}, c.Middleware...),
+		Middleware: append([]rivertype.Middleware{&contextMarker{running: q.running}}, c.Middleware...),
 		// Polling bounds the latency of a job on SQLite, which cannot notify; PostgreSQL notifies, and polls only as a
 		// fallback.
 		FetchCooldown:     20 * time.Millisecond,

@@ -236,13 +236,84 @@ func TestJobsAreListedAndCancelled(t *testing.T) {
 		cancel := func(id int64) error {
 			return in(func(ctx context.Context, tx *db.Tx) error { return q.Cancel(ctx, tx, id) })
 		}
-		for id, ends := range map[int64]bool{retried: true, waits: true, runs: false, given: false, 999_999: false} {
+		for id, ends := range map[int64]bool{retried: true, waits: true, runs: true, given: false, 999_999: false} {
 			if err := cancel(id); ends != (err == nil) || !ends && !errors.Is(err, db.ErrNoRows) {
 				t.Errorf("cancelled %d: %v", id, err)
 			}
 		}
 		if list, _, err := q.List(ctx, d, jobs.Filter{State: "cancelled"}, 10, 0); err != nil || len(list) != 2 {
 			t.Errorf("%+v, %v", list, err)
+		}
+	})
+}
+
+func TestAQueueIsPausedAndWhatRunsIsCancelled(t *testing.T) {
+	t.Parallel()
+	testkit.Engines(t, func(t *testing.T, d *db.DB, _ *clock.Fake) {
+		ctx := t.Context()
+		began, ended := make(chan int64, 2), make(chan error, 1)
+		q := newQueue(t, d, func(ctx context.Context, n int64) error {
+			began <- n
+			if n == 1 {
+				<-ctx.Done()
+				ended <- context.Cause(ctx)
+				return ctx.Err()
+			}
+			return nil
+		}, func() {})
+		in := func(f func(ctx context.Context, tx *db.Tx) error) {
+			t.Helper()
+			if err := d.InTx(ctx, f); err != nil {
+				t.Fatal(err)
+			}
+		}
+		enqueue := func(n int64) {
+			t.Helper()
+			in(func(ctx context.Context, tx *db.Tx) error { return q.Enqueue(ctx, tx, countArgs{N: n}, nil) })
+		}
+		enqueue(1)
+		<-began
+		in(func(ctx context.Context, tx *db.Tx) error { return q.Pause(ctx, tx, river.QueueDefault) })
+		lane := func() jobs.Lane {
+			t.Helper()
+			l, err := q.Lane(ctx, d, river.QueueDefault)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return l
+		}
+		if l := lane(); l.PausedAt == nil || l.PausedAt.Year() < 2000 || l.Running != 1 {
+			t.Errorf("paused, it is %+v", l)
+		}
+		var id int64
+		if err := d.QueryRow(ctx, `SELECT MAX(id) FROM river_job WHERE kind = 'test.count'`).Scan(&id); err != nil {
+			t.Fatal(err)
+		}
+		in(func(ctx context.Context, tx *db.Tx) error { return q.Cancel(ctx, tx, id) })
+		if cause := <-ended; cause == nil {
+			t.Error("its context goes on")
+		}
+		testkit.Eventually(t, time.Minute, func() bool {
+			l, _, err := q.Get(ctx, d, id)
+			return err == nil && l.State == "cancelled"
+		}, "the running job is cancelled")
+		time.Sleep(2500 * time.Millisecond) // sleeps: on SQLite, River notices a pause within two seconds, and tells nobody
+		enqueue(2)
+		select {
+		case n := <-began:
+			t.Errorf("job %d of a paused queue was begun", n)
+		case <-time.After(time.Second):
+		}
+		in(func(ctx context.Context, tx *db.Tx) error { return q.Resume(ctx, tx, river.QueueDefault) })
+		if n := <-began; n != 2 {
+			t.Errorf("job %d was begun", n)
+		}
+		if all, err := q.Lanes(ctx, d); err != nil || len(all) != 4 || all[0].Name != river.QueueDefault || all[0].PausedAt != nil {
+			t.Errorf("%+v, %v", all, err)
+		}
+		err := d.InTx(ctx, func(ctx context.Context, tx *db.Tx) error { return q.Pause(ctx, tx, "nobody's") })
+		if !errors.Is(err, db.ErrNoRows) {
+			t.Errorf("an unknown queue: %v", err)
 		}
 	})
 }

@@ -178,3 +178,71 @@ test("jobs are filtered by state and kind, and one is looked at", async ({ page 
   await expect(dialog).toBeHidden();
   await expect(details.first()).toBeFocused();
 });
+
+test("an article is written, looked at, published and taken back", async ({ page, expected }) => {
+  expected.push("422"); // a link that leads nowhere
+  const slug = unique("watch-");
+  const title = `Mail on a watch ${slug}`;
+  await page.goto("/panel/staff/articles?kind=kb");
+  await page.getByRole("link", { name: "Write an article" }).first().click();
+  await expect(page.getByRole("heading", { level: 1, name: "New article of the knowledge base" })).toBeVisible();
+  await page.getByLabel("Address").fill(slug);
+  await page.getByLabel("Title").fill(title);
+  await page.getByLabel("What it is about").fill("The settings, one by one.");
+  await page.getByLabel("Category", { exact: true }).selectOption("developers");
+  const text = page.getByRole("textbox", { name: "Text" });
+  await text.fill("## First\n\nSee [nothing](/kb/nothing-is-here).");
+  const preview = page.getByRole("region", { name: "What readers get" });
+  await page.getByRole("button", { name: "Show a preview" }).click();
+  await expect(page.getByText("Line 3: there is no kb/nothing-is-here.")).toBeVisible();
+  await text.fill("## First\n\nOpen **Settings**.");
+  await page.getByRole("button", { name: "Show a preview" }).click();
+  await expect(preview.getByRole("heading", { name: "First" })).toBeVisible();
+  await page.getByRole("button", { name: "Save the draft" }).click();
+  await expect(page).toHaveURL(/articles\/\d+/);
+  const readers = () => page.request.get(`/api/v1/kb/${slug}`).then((answer) => answer.status());
+  expect(await readers()).toBe(404);
+  await page.getByRole("button", { name: "Publish" }).click();
+  await expect(page.getByText("Published", { exact: true })).toBeVisible();
+  expect(await readers()).toBe(200);
+
+  // A colleague writes meanwhile: what was read before is not written over it.
+  const id = /articles\/(\d+)/.exec(page.url())?.[1];
+  const colleague = await page.context().newPage();
+  await colleague.goto(`/panel/staff/articles/${id}`);
+  await colleague.getByLabel("Title").fill(`${title}, again`);
+  await colleague.getByRole("button", { name: "Make the change live" }).click();
+  await expect(colleague.getByText("Readers get the new text")).toBeVisible();
+  await colleague.close();
+  expected.push("409");
+  await text.fill("## Last\n\nClose **Settings**.");
+  await page.getByRole("button", { name: "Make the change live" }).click();
+  await expect(page.getByText("Somebody has changed this article meanwhile")).toBeVisible();
+
+  await page.goto(`/panel/staff/articles/${id}`);
+  await expect(page.getByLabel("Title")).toHaveValue(`${title}, again`);
+  await page.getByRole("button", { name: "Take it back" }).click();
+  await expect(page.getByText("Draft", { exact: true })).toBeVisible();
+  expect(await readers()).toBe(404);
+  await page.getByRole("button", { name: "Remove" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Remove" }).click();
+  await expect(page.getByText("The text is removed")).toBeVisible();
+});
+
+test("a queue is paused and works again", async ({ page }) => {
+  await page.goto("/panel/staff/jobs");
+  // Others that run beside wait for webhooks a few seconds at most.
+  const row = page.getByRole("row", { name: /webhooks/ });
+  const dialog = page.getByRole("dialog");
+  for (const [act, state] of [
+    ["Pause webhooks", "Paused"],
+    ["Resume webhooks", "Works"],
+  ] as const) {
+    await row.getByRole("button", { name: act }).click();
+    await dialog.getByLabel("Reason").fill("A test");
+    await dialog.getByRole("button", { name: act }).click();
+    await expect(row.getByText(state)).toBeVisible();
+  }
+  await page.goto("/panel/staff/audit?action=queue.resume");
+  await expect(page.getByRole("listitem").filter({ hasText: "webhooks" }).first()).toBeVisible();
+});

@@ -47,8 +47,8 @@ var descriptions = map[string]string{ //nolint:gosec // G101: it speaks of passw
 	"jobs.list": "Without `state` these are the jobs that were tried and are not done: retried by themselves, given up, or " +
 		"cancelled.",
 	"jobs.get": "With the error of each attempt that has failed, as far as the queue keeps them.",
-	"jobs.cancel": "For a job that cannot succeed any more. What it was to do stays undone until somebody does it. A job that runs " +
-		"is refused with `nothing_to_cancel`.",
+	"jobs.cancel": "For a job that cannot succeed any more. What it was to do stays undone until somebody does it. One that runs is told to stop; " +
+		"what it has done already stays, and one that completes all the same is done. A job that is done is refused with `nothing_to_cancel`.",
 	"jobs.retry":           "Also after its last attempt. A job reads the present state first, so doing it twice does no harm.",
 	"maintenance.list":     "As the page of the status shows it.",
 	"maintenance.schedule": "It is on the page of the status at once, and subscribers are mailed.",
@@ -70,6 +70,9 @@ var descriptions = map[string]string{ //nolint:gosec // G101: it speaks of passw
 	"orders.refund": "Needs an `Idempotency-Key`. At most what was paid and is not refunded yet; all of it without an amount. The " +
 		"reason is printed on the credit note.",
 	"orders.retry":        "For an order that is paid and not delivered. Refused when nothing waits for another attempt.",
+	"queues.list":         "With what waits and runs in each.",
+	"queues.pause":        "In all processes, within seconds. What runs goes on; what is enqueued waits, customers' orders too, so a queue is not paused for long.",
+	"queues.resume":       "What has waited comes in its order.",
 	"reviews.list":        "`pending` are those that nobody has decided on.",
 	"reviews.decide":      "`version` is the one that was read: what its author changes meanwhile is not published unseen.",
 	"search":              "A part of a name or address, a domain, the number of an order or invoice, an IP address, or the id of a request.",

@@ -35,6 +35,8 @@ var examples = map[string]string{ //nolint:gosec // no credentials
 	"nodes.evacuate":             `{"reason": "The machine is returned in March"}`,
 	"services.move":              `{"to": "web2", "reason": "Its disks are slow, ticket 17"}`,
 	"jobs.cancel":                `{"reason": "Its service was removed by hand"}`,
+	"queues.pause":               `{"reason": "The registrar is down until noon"}`,
+	"queues.resume":              `{"reason": "The registrar is back"}`,
 	"moves.cancel":               `{"reason": "The machine is back"}`,
 	"sections.set":               `{"enabled": true}`,
 	"reviews.decide":             `{"version": 1, "approve": true}`,

@@ -132,6 +132,11 @@ type cancelJobIn struct {
 	Body reasonBody
 }
 
+type queueIn struct {
+	Queue string `path:"queue" maxLength:"100"`
+	Body  reasonBody
+}
+
 type reviewsIn struct {
 	page.Params
 	Status string `query:"status" enum:"pending,approved,rejected" default:"pending"`
@@ -293,7 +298,16 @@ func (s *Service) running() []api.Route {
 		read("jobs.get", "/jobs/{job}", "A background job with the attempts that have failed", everyone, func(ctx context.Context, in *jobIn) (*admin.Job, error) {
 			return a.GetJob(ctx, in.Job)
 		}),
-		change("jobs.cancel", http.MethodPost, "/jobs/{job}/cancel", "End a job that waits, so that it is not tried again", machines, func(ctx context.Context, in *cancelJobIn) (*api.Empty, error) {
+		read("queues.list", "/queues", "The queues of background jobs", everyone, func(ctx context.Context, _ *struct{}) (*list[jobs.Lane], error) {
+			return listed(a.Queues(ctx))
+		}),
+		change("queues.pause", http.MethodPost, "/queues/{queue}/pause", "Begin no more jobs of a queue", machines, func(ctx context.Context, in *queueIn) (*jobs.Lane, error) {
+			return pointer(a.PauseQueue(admin.Because(ctx, in.Body.Reason), in.Queue, true))
+		}),
+		change("queues.resume", http.MethodPost, "/queues/{queue}/resume", "Begin the jobs of a queue again", machines, func(ctx context.Context, in *queueIn) (*jobs.Lane, error) {
+			return pointer(a.PauseQueue(admin.Because(ctx, in.Body.Reason), in.Queue, false))
+		}),
+		change("jobs.cancel", http.MethodPost, "/jobs/{job}/cancel", "End a job that waits or runs, so that it is not tried again", machines, func(ctx context.Context, in *cancelJobIn) (*api.Empty, error) {
 			return nil, a.CancelJob(admin.Because(ctx, in.Body.Reason), in.Job)
 		}),
 		change("jobs.retry", http.MethodPost, "/jobs/{job}/retry", "Try a failed job again at once", machines, func(ctx context.Context, in *jobIn) (*api.Empty, error) {

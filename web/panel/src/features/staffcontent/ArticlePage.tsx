@@ -16,7 +16,7 @@ import {
   Typography,
 } from "@mantine/core";
 import { useForm } from "@mantine/form";
-import { useQuery } from "@tanstack/react-query";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
 
@@ -27,6 +27,7 @@ import { Confirm } from "~/ui/Confirm";
 import { ErrorNote } from "~/ui/ErrorNote";
 import { useSubmit } from "~/ui/form";
 import { Load } from "~/ui/Load";
+import { done } from "~/ui/notice";
 import { PageHeader } from "~/ui/PageHeader";
 import { useCan } from "~/ui/staff/api";
 import { useChanged } from "~/ui/staff/changed";
@@ -104,6 +105,7 @@ function Editor({ kind, language, present }: EditorProps) {
   const can = useCan();
   const changed = useChanged();
   const navigate = useNavigate();
+  const queries = useQueryClient();
   // What is edited stays what was read: a change by somebody else is refused, not written over.
   const [read, setRead] = useState(present);
   const text = read?.texts[language];
@@ -142,119 +144,124 @@ function Editor({ kind, language, present }: EditorProps) {
   const field = (name: keyof ArticleFields) => ({ ...form.getInputProps(name), readOnly: !mayWrite });
   return (
     <SimpleGrid cols={{ base: 1, lg: 2 }} spacing="xl">
-      <form noValidate onSubmit={save.submit}>
-        <Stack>
-          {text && (
-            <Group justify="space-between">
-              <Status
-                tone={text.draft ? "neutral" : "good"}
-                label={t(text.draft ? "article.draft" : "article.published")}
-              />
-              {!text.draft && (
-                <Anchor href={text.url} target="_blank" rel="noreferrer" size="sm">
-                  {t("article.open")}
-                </Anchor>
-              )}
-            </Group>
-          )}
-          {read && !text && <Text c="dimmed">{t("article.untranslated")}</Text>}
-          {!read && (
-            <TextInput label={t("article.slug")} description={t("article.slug.hint")} required {...field("slug")} />
-          )}
-          <TextInput
-            label={t(kind === "glossary" ? "article.term" : "article.title")}
-            maxLength={120}
-            required
-            {...field("title")}
-          />
-          <Textarea
-            label={t(kind === "glossary" ? "article.short" : "article.summary")}
-            maxLength={400}
-            autosize
-            minRows={2}
-            required
-            {...field("description")}
-          />
-          {kind !== "glossary" && (
-            <NativeSelect
-              label={t("article.category")}
-              data={articleCategories[kind].map((value) => ({ value, label: t(`category.${value}`) }))}
-              {...form.getInputProps("category")}
-              disabled={!mayWrite}
-            />
-          )}
-          {kind === "kb" && (
-            <NumberInput
-              label={t("article.position")}
-              description={t("article.position.hint")}
-              min={0}
-              max={100000}
-              allowDecimal={false}
-              {...field("position")}
-            />
-          )}
-          {kind === "blog" && (
-            <>
-              <TextInput label={t("article.author")} maxLength={80} required {...field("author")} />
-              <TextInput
-                type="date"
-                label={t("article.published_at")}
-                description={t("article.published_at.hint")}
-                {...field("published_at")}
-              />
-            </>
-          )}
-          <TextInput label={t("article.keywords")} description={t("article.keywords.hint")} {...field("keywords")} />
-          <Textarea
-            label={t("article.body")}
-            description={t("article.body.hint")}
-            autosize
-            minRows={12}
-            maxRows={32}
-            required
-            styles={{ input: { fontFamily: "var(--mantine-font-family-monospace)" } }}
-            {...field("body")}
-          />
-          <ErrorNote error={error} />
-          {error instanceof ApiFailure && error.key === "conflict" && (
-            <Alert color="orange" title={t("article.conflict")}>
-              {t("article.conflict.text")}
-            </Alert>
-          )}
-          {mayWrite && (
-            <Group>
-              <Button variant="default" onClick={() => look.submit()}>
-                {t("article.preview")}
-              </Button>
-              <Button type="submit" disabled={!form.isDirty()}>
-                {t(text && !text.draft ? "article.save.live" : "article.save")}
-              </Button>
-              {text?.draft && (
-                <Button variant="light" onClick={() => void show(true)} loading={shown.busy} disabled={form.isDirty()}>
-                  {t("article.publish")}
-                </Button>
-              )}
-              {text && !text.draft && (
-                <Button variant="light" onClick={() => void show(false)} loading={shown.busy}>
-                  {t("article.withdraw")}
-                </Button>
-              )}
-              {read && text && (
-                <Confirm
-                  label={t("article.remove")}
-                  title={t("article.remove")}
-                  text={t(Object.keys(read.texts).length > 1 ? "article.remove.text" : "article.remove.last")}
-                  action={async () => {
-                    await removeArticle(read.id, language);
-                    await navigate({ to: "/staff/$", params: { _splat: "articles" }, search: { kind } });
-                    await changed(t("article.removed"));
-                  }}
+      <Stack>
+        {/* The acts stand outside: what a dialog of theirs submits would reach this form, too. */}
+        <form id="article" noValidate onSubmit={save.submit}>
+          <Stack>
+            {text && (
+              <Group justify="space-between">
+                <Status
+                  tone={text.draft ? "neutral" : "good"}
+                  label={t(text.draft ? "article.draft" : "article.published")}
                 />
-              )}
-            </Group>
-          )}
-        </Stack>
-      </form>
+                {!text.draft && (
+                  <Anchor href={text.url} target="_blank" rel="noreferrer" size="sm">
+                    {t("article.open")}
+                  </Anchor>
+                )}
+              </Group>
+            )}
+            {read && !text && <Text c="dimmed">{t("article.untranslated")}</Text>}
+            {!read && (
+              <TextInput label={t("article.slug")} description={t("article.slug.hint")} required {...field("slug")} />
+            )}
+            <TextInput
+              label={t(kind === "glossary" ? "article.term" : "article.title")}
+              maxLength={120}
+              required
+              {...field("title")}
+            />
+            <Textarea
+              label={t(kind === "glossary" ? "article.short" : "article.summary")}
+              maxLength={400}
+              autosize
+              minRows={2}
+              required
+              {...field("description")}
+            />
+            {kind !== "glossary" && (
+              <NativeSelect
+                label={t("article.category")}
+                data={articleCategories[kind].map((value) => ({ value, label: t(`category.${value}`) }))}
+                {...form.getInputProps("category")}
+                disabled={!mayWrite}
+              />
+            )}
+            {kind === "kb" && (
+              <NumberInput
+                label={t("article.position")}
+                description={t("article.position.hint")}
+                min={0}
+                max={100000}
+                allowDecimal={false}
+                {...field("position")}
+              />
+            )}
+            {kind === "blog" && (
+              <>
+                <TextInput label={t("article.author")} maxLength={80} required {...field("author")} />
+                <TextInput
+                  type="date"
+                  label={t("article.published_at")}
+                  description={t("article.published_at.hint")}
+                  {...field("published_at")}
+                />
+              </>
+            )}
+            <TextInput label={t("article.keywords")} description={t("article.keywords.hint")} {...field("keywords")} />
+            <Textarea
+              label={t("article.body")}
+              description={t("article.body.hint")}
+              autosize
+              minRows={12}
+              maxRows={32}
+              required
+              styles={{ input: { fontFamily: "var(--mantine-font-family-monospace)" } }}
+              {...field("body")}
+            />
+          </Stack>
+        </form>
+        <ErrorNote error={error} />
+        {error instanceof ApiFailure && error.key === "conflict" && (
+          <Alert color="orange" title={t("article.conflict")}>
+            {t("article.conflict.text")}
+          </Alert>
+        )}
+        {mayWrite && (
+          <Group>
+            <Button variant="default" onClick={() => look.submit()}>
+              {t("article.preview")}
+            </Button>
+            <Button type="submit" form="article" disabled={!form.isDirty()}>
+              {t(text && !text.draft ? "article.save.live" : "article.save")}
+            </Button>
+            {text?.draft && (
+              <Button variant="light" onClick={() => void show(true)} loading={shown.busy} disabled={form.isDirty()}>
+                {t("article.publish")}
+              </Button>
+            )}
+            {text && !text.draft && (
+              <Button variant="light" onClick={() => void show(false)} loading={shown.busy}>
+                {t("article.withdraw")}
+              </Button>
+            )}
+            {read && text && (
+              <Confirm
+                label={t("article.remove")}
+                title={t("article.remove")}
+                text={t(Object.keys(read.texts).length > 1 ? "article.remove.text" : "article.remove.last")}
+                action={async () => {
+                  await removeArticle(read.id, language);
+                  await navigate({ to: "/staff/$", params: { _splat: "articles" }, search: { kind } });
+                  // The list alone: the article is gone, and this page may still be there.
+                  await queries.invalidateQueries({ queryKey: ["staff", "articles"] });
+                  done(t("article.removed"));
+                }}
+              />
+            )}
+          </Group>
+        )}
+      </Stack>
       <Stack component="section" aria-labelledby="preview" aria-live="polite">
         <Title order={2} id="preview">
           {t("article.preview.title")}

@@ -31,6 +31,7 @@ export function cure({ kind, oldest_id: id }: Attention): Place {
       return list("tickets", "open");
     case "jobs_failing":
     case "jobs_discarded":
+    case "queues_paused":
     case "domains_waiting": // a registry is asked again by a job
       return list("jobs");
     case "addons_waiting":

@@ -17,6 +17,7 @@ import { Status, type Tone } from "~/ui/Status";
 import { When } from "~/ui/When";
 
 import { cancelJob, job, jobs, jobStates, retryJob, type Job, type JobSearch } from "./api";
+import { Queues } from "./Queues";
 import { t } from "./texts";
 
 const tones: Record<Job["state"], Tone> = {
@@ -92,6 +93,7 @@ export function Jobs({ search: raw, onSearch }: StaffPage) {
           )
         }
       </Load>
+      <Queues />
       <Modal opened={shown !== null} onClose={() => setShown(null)} title={t("jobs.details")} size="lg">
         {shown !== null && <Details id={shown} />}
       </Modal>
@@ -148,12 +150,12 @@ function Acts({ job: { id, kind, state } }: { job: Job }) {
           }}
         />
       )}
-      {waiting.has(state) && (
+      {(waiting.has(state) || state === "running") && (
         <Act
           operation="staff.jobs.cancel"
           label={t("jobs.cancel")}
           size="compact-sm"
-          text={t("jobs.cancel.text", { kind })}
+          text={t(state === "running" ? "jobs.cancel.running" : "jobs.cancel.text", { kind })}
           reason="staff"
           danger
           act={async ({ reason }) => {

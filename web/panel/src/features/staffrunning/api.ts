@@ -60,6 +60,20 @@ export const cancelJob = (id: number, reason: string) =>
 export const retryJob = (job: number) =>
   call(staff.POST("/api/v1/admin/jobs/{job}/retry", { params: { path: { job } } }));
 
+export const queues = queryOptions({
+  queryKey: ["staff", "queues"],
+  queryFn: ({ signal }) => call(staff.GET("/api/v1/admin/queues", { signal })),
+  refetchInterval: 10_000,
+});
+export const pauseQueue = (queue: string, paused: boolean, reason: string) => {
+  const of = { params: { path: { queue } }, body: { reason } };
+  return call(
+    paused
+      ? staff.POST("/api/v1/admin/queues/{queue}/pause", of)
+      : staff.POST("/api/v1/admin/queues/{queue}/resume", of),
+  );
+};
+
 export const deliveries = (query: { page?: number; status?: (typeof deliveryStatuses)[number] }) =>
   queryOptions({
     queryKey: ["staff", "deliveries", query],
