@@ -23,6 +23,8 @@ type Report struct {
 	Withdrawn []string `json:"withdrawn"`
 	// Unfulfillable are plans that nobody can be sold, because no server has what they promise.
 	Unfulfillable []Unfulfillable `json:"unfulfillable"`
+	// Changes are what becomes different for customers, plan by plan.
+	Changes []Change `json:"changes" doc:"What becomes different, plan by plan."`
 }
 
 // Unfulfillable is a plan on sale that promises what no server has.
@@ -43,6 +45,14 @@ func (s *Service) Import(ctx context.Context, tx *db.Tx, text []byte) (Report, e
 	before, err := lockPlansOnSale(ctx, tx)
 	if err != nil {
 		return Report{}, fmt.Errorf("catalog: lock: %w", err)
+	}
+	was, err := listProducts(ctx, tx, filter{}, noLimit, 0)
+	if err != nil {
+		return Report{}, fmt.Errorf("catalog: read what is for sale: %w", err)
+	}
+	addonsBefore, err := s.Addons(ctx, tx)
+	if err != nil {
+		return Report{}, fmt.Errorf("catalog: read add-ons: %w", err)
 	}
 	if err := withdrawAll(ctx, tx); err != nil {
 		return Report{}, fmt.Errorf("catalog: withdraw: %w", err)
@@ -81,6 +91,15 @@ func (s *Service) Import(ctx context.Context, tx *db.Tx, text []byte) (Report, e
 		}
 	}
 	report.Withdrawn = append(report.Withdrawn, before...)
+	now, err := listProducts(ctx, tx, filter{}, noLimit, 0)
+	if err != nil {
+		return Report{}, fmt.Errorf("catalog: read what is for sale: %w", err)
+	}
+	addonsAfter, err := s.Addons(ctx, tx)
+	if err != nil {
+		return Report{}, fmt.Errorf("catalog: read add-ons: %w", err)
+	}
+	report.Changes = append(diff(was, now), diffAddons(addonsBefore, addonsAfter)...)
 	if err := s.tell(ctx, tx, changes); err != nil {
 		return Report{}, fmt.Errorf("catalog: tell of prices: %w", err)
 	}

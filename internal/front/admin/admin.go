@@ -488,10 +488,37 @@ func (a *Admin) TryCatalog(ctx context.Context, file []byte, dryRun bool) (r cat
 		if r, err = a.Catalog.Import(ctx, tx, file); err != nil {
 			return err
 		}
+		if err := countConcerned(ctx, tx, r.Changes); err != nil {
+			return err
+		}
 		r.Unfulfillable, err = a.Unfulfillable(ctx, tx)
 		return err
 	})
 	return r, err
+}
+
+// countConcerned says of each change of the catalogue how many services live on its plan, or of a price, pay for its period.
+func countConcerned(ctx context.Context, q db.Querier, changes []catalog.Change) error {
+	type of struct {
+		plan   string
+		months int
+	}
+	counts := map[of]int64{}
+	_, err := db.Collect(ctx, q, func(row db.Row) (struct{}, error) {
+		var (
+			k of
+			n int64
+		)
+		err := row.Scan(&k.plan, &k.months, &n)
+		counts[k] = n
+		counts[of{plan: k.plan}] += n
+		return struct{}{}, err
+	}, `SELECT plan_slug, period_months, COUNT(*) FROM services
+		WHERE NOT sandbox AND status IN ('pending', 'provisioning', 'active', 'past_due', 'suspended') GROUP BY plan_slug, period_months`)
+	for i, c := range changes {
+		changes[i].Services = counts[of{c.Plan, c.PeriodMonths}]
+	}
+	return err
 }
 
 // try runs f in a transaction, which a dry run undoes.

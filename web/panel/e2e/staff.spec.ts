@@ -59,20 +59,25 @@ test("an abusive site is suspended and comes back", async ({ page, resident }) =
 
 test("a price is previewed before it is live, and a coupon is made", async ({ page }) => {
   await page.goto("/panel/staff/catalog");
-  const file = page.getByLabel("The file");
+  const file = page.getByRole("textbox", { name: "The file" });
   const before = await file.inputValue();
   await file.fill(`# Looked at by staff.\n${before}`);
   await expect(page.getByRole("button", { name: "Make it live" })).toBeDisabled();
   await page.getByRole("button", { name: "What changes?" }).click();
   await expect(page.getByText("The file is right. With it there would be:")).toBeVisible();
+  await expect(page.getByText("Nothing changes for customers.")).toBeVisible();
   await expect(page.getByRole("button", { name: "Make it live" })).toBeEnabled();
+  await file.fill(before.replace(/(\nproducts:[^]*?disk_mb: )/, "$19"));
+  await page.getByRole("button", { name: "What changes?" }).click();
+  await expect(page.getByRole("row", { name: /Limit disk_mb/ })).toBeVisible();
 
   const code = unique("SPRING").toUpperCase();
   await page.goto("/panel/staff/coupons");
   await page.getByRole("button", { name: "New coupon" }).first().click();
   const dialog = page.getByRole("dialog");
   await dialog.getByLabel("Code").fill(code);
-  await dialog.getByLabel("Percent off").fill("12.5");
+  await dialog.getByLabel("How much").fill("12.5");
+  await expect(dialog.getByText(/: \$\d+\.\d\d → \$\d+\.\d\d/).first()).toBeVisible();
   await dialog.getByRole("button", { name: "New coupon" }).click();
   await expect(page.getByRole("row", { name: new RegExp(code) }).getByText("12.5%")).toBeVisible();
 

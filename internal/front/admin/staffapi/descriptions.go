@@ -16,7 +16,7 @@ var descriptions = map[string]string{ //nolint:gosec // G101: it speaks of passw
 	"articles.withdraw": "It is a draft again; other languages stay published.",
 	"articles.remove":   "With its last text the article is gone. Refused with `article_linked` while other articles lead to it.",
 	"catalog.export":    "The file that the import takes: products, plans, prices and limits.",
-	"catalog.import":    "`dry_run=true` says what would change, and changes nothing.",
+	"catalog.import":    "`dry_run=true` says what would change, and changes nothing. `changes` has it line by line, with how many services live on each plan.",
 	"coupons.list":      "With what each has given.",
 	"coupons.create":    "The code is what customers enter. A coupon is not changed afterwards, only ended.",
 	"coupons.disable":   "No further order is made or paid with it.",

@@ -1,4 +1,4 @@
-import { Code } from "@mantine/core";
+import { Code, Text } from "@mantine/core";
 import { IconTicket } from "@tabler/icons-react";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 
@@ -14,11 +14,32 @@ import { usd } from "~/ui/staff/usd";
 import { Status } from "~/ui/Status";
 import { When } from "~/ui/When";
 
-import { coupons, createCoupon, disableCoupon, type Coupon } from "./api";
+import { coupons, createCoupon, disableCoupon, plans, type Coupon } from "./api";
+import { namesIn, offOf, priceAfter, type Off } from "./off";
 import { t } from "./texts";
 
 const worth = (row: Coupon) =>
   row.percent_basis_points ? percent(row.percent_basis_points / 10_000, 2) : usd(row.amount_usd_cents ?? 0);
+
+/** What a coupon would make of the prices of what is sold: the shortest period of each plan that it is for. */
+function PricesAfter({ off, of }: { off: Off; of: string }) {
+  const { data } = useQuery(plans);
+  const chosen = namesIn(of);
+  const shown = (data ?? []).filter((plan) => chosen.length === 0 || chosen.some((name) => plan.names.includes(name)));
+  if (shown.length === 0) return null;
+  return (
+    <div role="status">
+      <Text size="sm" fw={600}>
+        {t("coupons.after")}
+      </Text>
+      {shown.slice(0, 5).map((plan) => (
+        <Text key={plan.name} size="sm">
+          {plan.name}: {usd(plan.price)} → {usd(priceAfter(plan.price, off))}
+        </Text>
+      ))}
+    </div>
+  );
+}
 
 export function Coupons() {
   const query = useQuery(coupons);
@@ -32,22 +53,30 @@ export function Coupons() {
       operation="staff.coupons.create"
       label={t("coupons.new")}
       text={t("coupons.new.text")}
+      choice={{
+        label: t("coupons.kind"),
+        options: [
+          { value: "percent", label: t("coupons.percent") },
+          { value: "amount", label: t("coupons.amount") },
+        ],
+      }}
+      after={({ choice, fields }) => <PricesAfter off={offOf(choice, fields.off ?? "")} of={fields.products ?? ""} />}
       fields={[
         { name: "code", label: t("coupons.code") },
-        { name: "percent", label: t("coupons.percent"), type: "number" },
+        { name: "off", label: t("coupons.off"), hint: t("coupons.off.hint") },
         { name: "total", label: t("coupons.max_total"), hint: t("coupons.unbound"), type: "number", optional: true },
         { name: "each", label: t("coupons.max_each"), hint: t("coupons.unbound"), type: "number", optional: true },
         { name: "products", label: t("coupons.products"), hint: t("coupons.products.hint"), optional: true },
         { name: "ends", label: t("coupons.ends"), type: "datetime-local", optional: true },
         { name: "note", label: t("coupons.note"), optional: true },
       ]}
-      act={async ({ fields }) => {
+      act={async ({ choice, fields }) => {
         const made = await createCoupon({
           code: fields.code ?? "",
-          percent_basis_points: Math.round(Number(fields.percent) * 100),
+          ...offOf(choice, fields.off ?? ""),
           max_total: Number(fields.total) || undefined,
           max_each: Number(fields.each) || undefined,
-          products: fields.products ? fields.products.split(/[\s,]+/).filter(Boolean) : undefined,
+          products: fields.products ? namesIn(fields.products) : undefined,
           ends_at: fields.ends ? new Date(fields.ends).toISOString() : undefined,
           note: fields.note || undefined,
         });

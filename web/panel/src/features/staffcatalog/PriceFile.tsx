@@ -1,15 +1,18 @@
-import { Alert, Button, Group, Stack, Text, Textarea } from "@mantine/core";
+import { Alert, Button, Code, Group, Stack, Text, Textarea } from "@mantine/core";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 
+import { number } from "~/i18n/formats";
 import { useAction } from "~/ui/action";
+import { DataTable } from "~/ui/DataTable";
 import { ErrorNote } from "~/ui/ErrorNote";
 import { Load } from "~/ui/Load";
 import { done } from "~/ui/notice";
 import { PageHeader } from "~/ui/PageHeader";
 import { useCan } from "~/ui/staff/api";
+import { usd } from "~/ui/staff/usd";
 
-import { file, put, type Kind } from "./api";
+import { file, put, type Change, type Kind } from "./api";
 import { t } from "./texts";
 
 export const Catalog = () => <PriceFile kind="catalog" />;
@@ -81,6 +84,7 @@ function Preview({ report }: { report: Report }) {
   const unfulfillable = Array.isArray(report.unfulfillable)
     ? (report.unfulfillable as { plan: string; missing: string[] }[])
     : [];
+  const changes = Array.isArray(report.changes) ? (report.changes as Change[]) : null;
   const counts = Object.entries(report).filter((entry): entry is [string, number] => typeof entry[1] === "number");
   return (
     <Alert
@@ -96,6 +100,7 @@ function Preview({ report }: { report: Report }) {
           {t("preview.withdrawn", { names: withdrawn.join(", ") })}
         </Text>
       )}
+      {changes && (changes.length > 0 ? <Changes all={changes} /> : <Text size="sm">{t("change.none")}</Text>)}
       {unfulfillable.map((u) => (
         <Text key={u.plan} size="sm" fw={600}>
           {t("preview.unfulfillable", { plan: u.plan, missing: u.missing.join(", ") })}
@@ -104,3 +109,40 @@ function Preview({ report }: { report: Report }) {
     </Alert>
   );
 }
+
+/** What becomes different, line by line, and whom it concerns. */
+function Changes({ all }: { all: Change[] }) {
+  return (
+    <Stack gap="xs" my="sm">
+      <DataTable
+        caption={t("change.title")}
+        rows={all}
+        rowKey={(row) => `${row.plan} ${row.what} ${row.name ?? ""} ${row.period_months ?? ""}`}
+        columns={[
+          { key: "plan", label: t("change.plan"), render: (row) => <Code>{row.plan}</Code> },
+          {
+            key: "what",
+            label: t("change.what"),
+            render: (row) => (
+              <>
+                {t(`change.${row.what}`)} {row.name && <Code>{row.name}</Code>}
+                {row.period_months ? ` (${t("change.months", { count: row.period_months })})` : ""}
+              </>
+            ),
+          },
+          { key: "was", label: t("change.was"), render: (row) => valueOf(row.was_usd_cents, row.was) },
+          { key: "now", label: t("change.now"), render: (row) => valueOf(row.now_usd_cents, row.now) },
+          { key: "services", label: t("change.services"), right: true, render: (row) => number(row.services) },
+        ]}
+      />
+      <Text size="sm">{t("change.when")}</Text>
+    </Stack>
+  );
+}
+
+const valueOf = (cents: number | null, text?: string) =>
+  cents === null ? (
+    <span style={{ overflowWrap: "anywhere" }}>{text === "-1" ? t("change.unlimited") : text || "–"}</span>
+  ) : (
+    usd(cents)
+  );

@@ -1,8 +1,10 @@
 import { queryOptions } from "@tanstack/react-query";
 
-import { call } from "~/api/client";
+import { api, call } from "~/api/client";
 import { staff, type Schemas } from "~/api/staff";
+import { inLang } from "~/i18n/formats";
 
+export type Change = Schemas["CatalogChange"];
 export type Coupon = Schemas["AdminCoupon"];
 
 /** The two files that say what is sold. */
@@ -31,6 +33,20 @@ export async function put(kind: Kind, text: string, live: boolean) {
 export const coupons = queryOptions({
   queryKey: ["staff", "coupons"],
   queryFn: ({ signal }) => call(staff.GET("/api/v1/admin/coupons", { signal })),
+});
+/** The plans that are sold, with the names by which coupons know them and what an order of the shortest period costs. */
+export const plans = queryOptions({
+  queryKey: ["staff", "plans"],
+  queryFn: ({ signal }) => call(api.GET("/api/v1/catalog", { params: { query: { per_page: 50 } }, signal })),
+  select: ({ data }) =>
+    data.flatMap((product) =>
+      product.plans.flatMap((plan) => {
+        const [shortest] = plan.prices.toSorted((a, b) => a.period_months - b.period_months);
+        if (!shortest) return [];
+        const { usd_cents: price } = shortest.first_period_price ?? shortest.price;
+        return [{ name: inLang(plan.name), names: [product.slug, plan.slug], price }];
+      }),
+    ),
 });
 export const createCoupon = (body: Schemas["StaffNewCouponBody"]) =>
   call(staff.POST("/api/v1/admin/coupons", { body }));

@@ -47,6 +47,8 @@ interface Props extends Omit<ButtonProps, "children"> {
   amount?: { label: string; initial?: string };
   choice?: { label: string; options: { value: string; label: string }[] };
   fields?: ActField[];
+  /** What follows from what is entered, as it is typed. */
+  after?: (entered: Pick<Entered, "choice" | "fields">) => ReactNode;
   /** What must be typed where much is lost. */
   word?: string;
   danger?: boolean;
@@ -55,7 +57,7 @@ interface Props extends Omit<ButtonProps, "children"> {
 
 /** A button for something that staff do to somebody's things: it says what happens and asks for the reason, for the audit log. */
 export function Act({ operation, label, danger, ...rest }: Props) {
-  const { text, reason, amount, choice, fields, word, act, ...button } = rest;
+  const { text, reason, amount, choice, fields, after, word, act, ...button } = rest;
   const can = useCan();
   const [opened, { open, close }] = useDisclosure();
   if (!can(operation)) return null;
@@ -65,7 +67,7 @@ export function Act({ operation, label, danger, ...rest }: Props) {
         {label}
       </Button>
       <Modal opened={opened} onClose={close} title={label} centered>
-        <ActForm {...{ label, danger, text, reason, amount, choice, fields, word, act, close }} />
+        <ActForm {...{ label, danger, text, reason, amount, choice, fields, after, word, act, close }} />
       </Modal>
     </>
   );
@@ -73,12 +75,12 @@ export function Act({ operation, label, danger, ...rest }: Props) {
 
 type FormProps = Pick<
   Props,
-  "label" | "danger" | "text" | "reason" | "amount" | "choice" | "fields" | "word" | "act"
+  "label" | "danger" | "text" | "reason" | "amount" | "choice" | "fields" | "after" | "word" | "act"
 > & {
   close: () => void;
 };
 
-function ActForm({ label, danger, text, reason, amount, choice, fields = [], word, act, close }: FormProps) {
+function ActForm({ label, danger, text, reason, amount, choice, fields = [], after, word, act, close }: FormProps) {
   const [key] = useState(newKey);
   const [because, setBecause] = useState("");
   const [money, setMoney] = useState(amount?.initial ?? "");
@@ -145,6 +147,7 @@ function ActForm({ label, danger, text, reason, amount, choice, fields = [], wor
             />
           );
         })}
+        {after?.({ choice: chosen, fields: values })}
         {reason && (
           <Textarea
             label={t("reason")}
