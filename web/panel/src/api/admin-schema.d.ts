@@ -270,7 +270,7 @@ export interface paths {
         get: operations["staff.catalog.export"];
         /**
          * Make the catalogue what a YAML file says; plans that it does not name are taken off sale
-         * @description `dry_run=true` says what would change, and changes nothing.
+         * @description `dry_run=true` says what would change, and changes nothing. `changes` has it line by line, with how many services live on each plan.
          */
         put: operations["staff.catalog.import"];
         post?: never;
@@ -830,8 +830,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * End a job that waits, so that it is not tried again
-         * @description For a job that cannot succeed any more. What it was to do stays undone until somebody does it. A job that runs is refused with `nothing_to_cancel`.
+         * End a job that waits or runs, so that it is not tried again
+         * @description For a job that cannot succeed any more. What it was to do stays undone until somebody does it. One that runs is told to stop; what it has done already stays, and one that completes all the same is done. A job that is done is refused with `nothing_to_cancel`.
          */
         post: operations["staff.jobs.cancel"];
         delete?: never;
@@ -1270,6 +1270,66 @@ export interface paths {
          * @description For an order that is paid and not delivered. Refused when nothing waits for another attempt.
          */
         post: operations["staff.orders.retry"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/admin/queues": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The queues of background jobs
+         * @description With what waits and runs in each.
+         */
+        get: operations["staff.queues.list"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/admin/queues/{queue}/pause": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Begin no more jobs of a queue
+         * @description In all processes, within seconds. What runs goes on; what is enqueued waits, customers' orders too, so a queue is not paused for long.
+         */
+        post: operations["staff.queues.pause"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/admin/queues/{queue}/resume": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Begin the jobs of a queue again
+         * @description What has waited comes in its order.
+         */
+        post: operations["staff.queues.resume"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1832,7 +1892,7 @@ export interface components {
             /** Format: int64 */
             count: number;
             /** @enum {string} */
-            kind: "orders_processing" | "services_provisioning" | "services_failed" | "renewals_failing" | "services_ending" | "jobs_failing" | "jobs_discarded" | "topups_waiting" | "addons_waiting" | "reviews_pending" | "sla_proposed" | "domains_waiting" | "webhooks_failing" | "certificates_failing" | "nodes_silent" | "tickets_waiting";
+            kind: "orders_processing" | "services_provisioning" | "services_failed" | "renewals_failing" | "services_ending" | "jobs_failing" | "jobs_discarded" | "queues_paused" | "topups_waiting" | "addons_waiting" | "reviews_pending" | "sla_proposed" | "domains_waiting" | "webhooks_failing" | "certificates_failing" | "nodes_silent" | "tickets_waiting";
             /**
              * Format: int64
              * @description Of certificates_failing: the service.
@@ -2568,11 +2628,44 @@ export interface components {
             /** @enum {string} */
             via: "panel" | "api" | "command" | "program";
         };
+        CatalogChange: {
+            /** @description Of a limit or detail, such as disk_mb. */
+            name?: string;
+            now?: string;
+            /**
+             * Format: int64
+             * @description Of a price.
+             */
+            now_usd_cents: number | null;
+            /**
+             * Format: int64
+             * @description Of a price.
+             */
+            period_months?: number;
+            /** @description Slug of the plan, or of a product for what all its plans have; key of an add-on. */
+            plan: string;
+            /**
+             * Format: int64
+             * @description Services that live on the plan and, of a price, pay for the period. They keep what they have until they change their plan or period; orders get what is new at once.
+             */
+            services: number;
+            /** @description Of anything else; a limit of -1 is none. */
+            was?: string;
+            /**
+             * Format: int64
+             * @description Of a price.
+             */
+            was_usd_cents: number | null;
+            /** @enum {string} */
+            what: "plan_new" | "plan_withdrawn" | "price_new" | "price_withdrawn" | "price" | "first_period_price" | "setup" | "stock" | "limit" | "detail" | "texts" | "addon";
+        };
         CatalogReport: {
             /** Format: int64 */
             addons: number;
             /** Format: int64 */
             categories: number;
+            /** @description What becomes different, plan by plan. */
+            changes: components["schemas"]["CatalogChange"][];
             /** Format: int64 */
             plans: number;
             /** Format: int64 */
@@ -2993,6 +3086,24 @@ export interface components {
             /** Format: int64 */
             attempt: number;
             error: string;
+        };
+        JobsLane: {
+            name: string;
+            /**
+             * Format: date-time
+             * @description Since when no job of it is begun; null while it works.
+             */
+            paused_at: string | null;
+            /** Format: int64 */
+            running: number;
+            /**
+             * Format: int64
+             * @description Jobs that are due and that nobody has begun.
+             */
+            waiting: number;
+        };
+        JobsLanelist: {
+            data: components["schemas"]["JobsLane"][];
         };
         JobsListed: {
             /** @description Its arguments as JSON: ids. */
@@ -5384,6 +5495,19 @@ export interface operations {
                      * @example {
                      *       "addons": 1,
                      *       "categories": 1,
+                     *       "changes": [
+                     *         {
+                     *           "name": "Shop of Anna",
+                     *           "now": "now",
+                     *           "now_usd_cents": 1000,
+                     *           "period_months": 12,
+                     *           "plan": "plan",
+                     *           "services": 1,
+                     *           "was": "was",
+                     *           "was_usd_cents": 1000,
+                     *           "what": "plan_new"
+                     *         }
+                     *       ],
                      *       "plans": 1,
                      *       "products": 1,
                      *       "unfulfillable": [
@@ -12476,6 +12600,349 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["AdminOrderView"];
+                };
+            };
+            /** @description Bad Request: `malformed_json` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Forbidden: `account_suspended`, `admin_required`, `insufficient_scope`, `role_required`, `sandbox_read_only`, `second_factor_required` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Not Found: `not_found`, `section_disabled` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Request Entity Too Large: `payload_too_large` */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unsupported Media Type: `unsupported_media_type` */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unprocessable Entity: `validation_failed` */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too Many Requests: `rate_limited` */
+            429: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Service Unavailable: `unavailable` */
+            503: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    "staff.queues.list": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The `ETag` of an earlier answer: 304 without a body when it still holds. */
+                "If-None-Match"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "name": "Shop of Anna",
+                     *           "paused_at": "2026-11-21T10:00:00Z",
+                     *           "running": 1,
+                     *           "waiting": 1
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["JobsLanelist"];
+                };
+            };
+            /** @description Nothing has changed since the answer whose `ETag` was sent as `If-None-Match`. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Forbidden: `account_suspended`, `admin_required`, `insufficient_scope`, `role_required`, `second_factor_required` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Not Found: `section_disabled` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too Many Requests: `rate_limited` */
+            429: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Service Unavailable: `unavailable` */
+            503: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    "staff.queues.pause": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                queue: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "reason": "The registrar is down until noon"
+                 *     }
+                 */
+                "application/json": components["schemas"]["StaffReasonBody"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "name": "Shop of Anna",
+                     *       "paused_at": "2026-11-21T10:00:00Z",
+                     *       "running": 1,
+                     *       "waiting": 1
+                     *     }
+                     */
+                    "application/json": components["schemas"]["JobsLane"];
+                };
+            };
+            /** @description Bad Request: `malformed_json` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Forbidden: `account_suspended`, `admin_required`, `insufficient_scope`, `role_required`, `sandbox_read_only`, `second_factor_required` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Not Found: `not_found`, `section_disabled` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Request Entity Too Large: `payload_too_large` */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unsupported Media Type: `unsupported_media_type` */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unprocessable Entity: `validation_failed` */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too Many Requests: `rate_limited` */
+            429: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Service Unavailable: `unavailable` */
+            503: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    "staff.queues.resume": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                queue: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "reason": "The registrar is back"
+                 *     }
+                 */
+                "application/json": components["schemas"]["StaffReasonBody"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "name": "Shop of Anna",
+                     *       "paused_at": "2026-11-21T10:00:00Z",
+                     *       "running": 1,
+                     *       "waiting": 1
+                     *     }
+                     */
+                    "application/json": components["schemas"]["JobsLane"];
                 };
             };
             /** @description Bad Request: `malformed_json` */

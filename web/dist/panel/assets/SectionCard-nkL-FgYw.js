@@ -1,1 +1,0 @@
-import{t as e}from"./Card-D8XQN1k7.js";import{t}from"./Title-UONtIuaa.js";import{ta as n}from"./routes-D-ypPl6r.js";var r=n();function i({id:n,title:i,children:a,...o}){return(0,r.jsxs)(e,{withBorder:!0,component:`section`,"aria-labelledby":n,...o,children:[(0,r.jsx)(t,{order:2,id:n,mb:`sm`,children:i}),a]})}export{i as t};

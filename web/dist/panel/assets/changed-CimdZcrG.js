@@ -1,1 +1,0 @@
-import{ea as e}from"./routes-D-ypPl6r.js";import{t}from"./notice-B8DF_IkG.js";function n(){let n=e();return async e=>{await n.invalidateQueries({queryKey:[`staff`]}),t(e)}}export{n as t};

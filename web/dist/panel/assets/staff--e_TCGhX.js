@@ -1,1 +1,0 @@
-import{Di as e,Ni as t}from"./routes-D-ypPl6r.js";var n,r=()=>n??=e({uz:()=>t(()=>import(`./staff.uz-B2KuMZNl.js`),[]),ru:()=>t(()=>import(`./staff.ru-gPh0s_89.js`),[]),en:()=>t(()=>import(`./staff.en-D5siiqwx.js`),[])});export{r as t};

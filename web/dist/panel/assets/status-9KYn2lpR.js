@@ -1,1 +1,0 @@
-import{t as e}from"./Status-DIaIkMA4.js";import{t}from"./texts-D7jeVpJG.js";import{ta as n}from"./routes-D-ypPl6r.js";var r=n(),i={pending:`warn`,paid:`busy`,processing:`busy`,completed:`good`,failed:`bad`,refunded:`neutral`,cancelled:`neutral`,expired:`neutral`};function a({status:n}){return(0,r.jsx)(e,{tone:i[n],label:t(`status.${n}`)})}export{a as t};

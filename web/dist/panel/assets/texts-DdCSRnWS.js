@@ -1,1 +1,0 @@
-import{ji as e}from"./routes-D-ypPl6r.js";var t=e(`support`);export{t};

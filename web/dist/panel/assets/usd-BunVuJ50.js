@@ -1,1 +1,0 @@
-import{o as e}from"./formats-yS44535p.js";var t=t=>e({amount:t,currency:`USD`});export{t};

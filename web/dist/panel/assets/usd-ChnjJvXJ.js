@@ -1,0 +1,1 @@
+import{o as e}from"./formats-B2uetcx7.js";var t=t=>e({amount:t,currency:`USD`});export{t};
