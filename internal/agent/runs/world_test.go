@@ -288,7 +288,7 @@ func (w *world) task(text string) (a answer) {
 // until waits until a run is in a state.
 func (w *world) until(id int64, status Status) (a answer) {
 	w.T.Helper()
-	testkit.Eventually(w.T, 20*time.Second, func() bool {
+	testkit.Eventually(w.T, time.Minute, func() bool {
 		a = answer{}
 		w.Read(http.StatusOK, "GET", fmt.Sprintf("/%d/ai/runs/%d", mine, id), "", &a)
 		return a.Status == status || !a.Status.open()
