@@ -56,6 +56,7 @@ const (
 	KeyDomainVerificationRequired = "domain_verification_required"
 	KeyDowngradeExceedsUsage      = "downgrade_exceeds_usage"
 	KeyETagMismatch               = "etag_mismatch"
+	KeyEvacuationStopped          = "evacuation_stopped"
 	KeyEventExpired               = "event_expired"
 	KeyEventTypeUnknown           = "event_type_unknown"
 	KeyFeatureNotInPlan           = "feature_not_in_plan"

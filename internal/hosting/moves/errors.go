@@ -21,6 +21,8 @@ var (
 	errDisturbed = fault.Define(fault.KindConflict, "move_disturbed")
 	// errNotCopied says that a machine could not make a copy of a service, or not restore it.
 	errNotCopied = fault.Define(fault.KindConflict, "move_not_copied")
+	// errStopped says that other services of the same evacuation could not be moved.
+	errStopped = fault.Define(fault.KindConflict, "evacuation_stopped")
 	// errCancelled says that an operator called a move off.
 	errCancelled = fault.Define(fault.KindConflict, "move_cancelled")
 )

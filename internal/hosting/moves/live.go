@@ -17,6 +17,9 @@ import (
 const (
 	// atATime is how many services leave a node at once when all of them are to go.
 	atATime = 2
+	// failuresMost is how many moves of an evacuation fail until those that have not begun are left: something is wrong that
+	// an operator has to look at.
+	failuresMost = 3
 	// lease is how long a machine keeps an account unchanged without being asked again.
 	lease = 3 * time.Minute
 	// settling is how long an account is held before its last copy begins: mail that was accepted just before is delivered by then.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"testing"
 	"time"
 
@@ -293,5 +294,36 @@ func TestTwoNodesWithoutACommonStore(t *testing.T) {
 		}
 		w.served(first, 0)
 		w.must(w.writable(first))
+	})
+}
+
+// TestAnEvacuationStopsWhereSomethingIsWrong: what has not begun stays, until the operator asks again.
+func TestAnEvacuationStopsWhereSomethingIsWrong(t *testing.T) {
+	enginesApart(t, func(w *world) {
+		for id := 8; id <= 12; id++ {
+			w.exec(`INSERT INTO test_services VALUES ($1, 1, 'node:1', 'active', 0, FALSE, '192.0.2.1', 'node:1')`, id)
+		}
+		for range 2 {
+			all, err := w.Evacuate(t.Context(), "first", "second")
+			w.must(err)
+			if len(all) != 6 {
+				t.Fatalf("begun: %+v", all)
+			}
+			_, err = w.Cancel(t.Context(), all[0].ID) // is no failure
+			w.must(err)
+			var why []string
+			for _, m := range all {
+				m = w.until(m.ID, Closed)
+				if !m.Failed() || m.FailureKey == nil {
+					t.Fatalf("the move of service %d: %+v", m.ServiceID, m)
+				}
+				why = append(why, *m.FailureKey)
+			}
+			none := fault.NotFound.Key // the machine has no account of them
+			if want := []string{errCancelled.Key, none, none, none, errStopped.Key, errStopped.Key}; !slices.Equal(why, want) {
+				t.Errorf("the moves failed by %v, want %v", why, want)
+			}
+			w.clock.Advance(time.Hour)
+		}
 	})
 }

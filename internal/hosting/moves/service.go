@@ -248,8 +248,8 @@ func (s *Service) Move(ctx context.Context, serviceID int64, to string) (m Move,
 	return m, err
 }
 
-// Evacuate begins to move all services of a living node to others, the small ones first and a few at a time. Asked again, it
-// begins what is missing.
+// Evacuate begins to move all services of a living node to others, the small ones first and a few at a time, until some could
+// not be moved. Asked again, it begins what is missing.
 func (s *Service) Evacuate(ctx context.Context, node, to string) (all []Move, err error) {
 	err = s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
 		all = nil

@@ -112,3 +112,11 @@ func leaving(ctx context.Context, q db.Querier, panelName string) (n int, err er
 		WHERE from_panel = $1 AND kind = 'move' AND step NOT IN ('plan', 'undo', 'leave', 'keep', 'closed')`, panelName).Scan(&n)
 	return n, err
 }
+
+// failures counts the moves that failed of those that were begun with one. An evacuation begins its moves at one moment, which
+// is of no other.
+func failures(ctx context.Context, q db.Querier, m Move) (n int, err error) {
+	err = q.QueryRow(ctx, `SELECT count(*) FROM moves_moves WHERE kind = 'move' AND from_panel = $1 AND created_at = $2 AND epoch IS NULL
+		AND step IN ('undo', 'closed') AND failure_key NOT IN ($3, $4)`, m.From, m.CreatedAt, errCancelled.Key, errStopped.Key).Scan(&n)
+	return n, err
+}

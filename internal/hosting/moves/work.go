@@ -118,6 +118,9 @@ func (s *Service) plan(ctx context.Context, m Move) (outcome, error) {
 		next := Adopt
 		if m.Kind == Live {
 			next = Save
+			if failed, err := failures(ctx, tx, m); err != nil || failed >= failuresMost {
+				return fail(errStopped.Key, fmt.Sprintf("%d services of the evacuation could not be moved", failed)), err
+			}
 			if running, err := leaving(ctx, tx, m.From); err != nil || running >= atATime {
 				return later(m, pause/3), err
 			}
