@@ -8931,6 +8931,7 @@ export interface components {
              * @example domain_verification_required
              * @example downgrade_exceeds_usage
              * @example etag_mismatch
+             * @example evacuation_stopped
              * @example event_expired
              * @example event_type_unknown
              * @example feature_not_in_plan
