@@ -57,8 +57,10 @@ test("WordPress is dragged into the panel, installed, broken in the terminal, an
 
     // The password is shown once.
     await page.getByRole("link", { name: "passwords of this service" }).click();
-    await page.getByRole("button", { name: /show/i }).first().click();
-    const password = await page.locator("#password").innerText();
+    await page.getByRole("button", { name: /^Show once/ }).click();
+    const shown = page.getByRole("dialog", { name: "The password" });
+    const password = await shown.getByText(/^[A-Za-z0-9]{24}$/).innerText();
+    await shown.getByRole("button", { name: "Done" }).click();
 
     // WordPress's own pages, as the machine serves them.
     await site.goto(`http://${domain}/wp-admin/setup-config.php?step=1`);
