@@ -119,6 +119,7 @@ var shell = template.Must(template.New("shell").Parse(`<!doctype html>
 <meta name="color-scheme" content="light dark">
 <meta property="csp-nonce" nonce="{{.Nonce}}">
 <meta name="stead" content="{{.Boot}}">
+<meta name="description" content="{{.Description}}">
 <title>{{.Company}}</title>
 <link rel="icon" href="{{.Icon}}">
 {{range .Styles}}<link rel="stylesheet" href="{{.}}">
@@ -191,7 +192,7 @@ func (ui *UI) drawPanel(w http.ResponseWriter, r *http.Request, icon any, b pane
 	err = shell.Execute(&page, map[string]any{
 		"Lang": b.Lang, "Company": b.Company, "Icon": icon, "Boot": string(boot), "Nonce": nonce,
 		"Styles": first.styles, "Preload": first.preload, "Script": first.script,
-		"NoScript": i18n.T(b.Lang, "webui.panel.noscript", nil),
+		"NoScript": i18n.T(b.Lang, "webui.panel.noscript", nil), "Description": i18n.T(b.Lang, "webui.panel.description", nil),
 	})
 	if err != nil {
 		ui.internal(w, r, err)
