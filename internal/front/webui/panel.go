@@ -192,7 +192,7 @@ func (ui *UI) drawPanel(w http.ResponseWriter, r *http.Request, icon any, b pane
 	err = shell.Execute(&page, map[string]any{
 		"Lang": b.Lang, "Company": b.Company, "Icon": icon, "Boot": string(boot), "Nonce": nonce,
 		"Styles": first.styles, "Preload": first.preload, "Script": first.script,
-		"NoScript": i18n.T(b.Lang, "webui.panel.noscript", nil), "Description": i18n.T(b.Lang, "webui.panel.description", nil),
+		"NoScript": i18n.T(b.Lang, "webui.panel.noscript", nil), "Description": i18n.T(b.Lang, "webui.panel.about", nil),
 	})
 	if err != nil {
 		ui.internal(w, r, err)
