@@ -21,6 +21,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -248,18 +249,23 @@ func (h *host) sftp(t *testing.T, c *customer, service int64, name string, conte
 	}
 }
 
-// reveal reads the password of the service's one credential, which the panel shows once to who has signed in.
+// reveal reads the one password of a service that was not shown yet: the panel shows it once to who has signed in.
 func (p *process) reveal(t *testing.T, service int64) string {
 	t.Helper()
 	browser := p.signedIn(t, demoEmail, demoPassword)
 	passwords := fmt.Sprintf("/services/%d/passwords", service)
-	var list struct{ Data []struct{ ID int64 } }
+	type credential struct {
+		ID      int64
+		ShownAt *time.Time `json:"shown_at"`
+	}
+	var list struct{ Data []credential }
 	p.panel(t, browser, http.MethodGet, passwords, "", &list)
-	if len(list.Data) != 1 {
-		t.Fatalf("%+v", list)
+	waiting := slices.DeleteFunc(list.Data, func(c credential) bool { return c.ShownAt != nil })
+	if len(waiting) != 1 {
+		t.Fatalf("%+v wait to be shown", waiting)
 	}
 	var shown struct{ Password string }
-	p.panel(t, browser, http.MethodPost, fmt.Sprintf("%s/%d/reveal", passwords, list.Data[0].ID), "", &shown)
+	p.panel(t, browser, http.MethodPost, fmt.Sprintf("%s/%d/reveal", passwords, waiting[0].ID), "", &shown)
 	if shown.Password == "" {
 		t.Fatal("the password is not shown")
 	}
