@@ -129,6 +129,15 @@ declare global {
 test.describe("a customer", () => {
   test.use({ storageState: async ({ resident }, provide) => provide(resident.state) });
   accessible(routes);
+
+  test("a service that is not there has one page that says so", async ({ page, expected }) => {
+    expected.push("404");
+    await page.goto("/panel/services/999999/databases?lang=en");
+    await expect(page.getByRole("heading", { level: 1 })).toHaveText("There is nothing here");
+    await expect(page.getByRole("alert")).toHaveCount(0);
+    await page.getByRole("link", { name: "To the overview" }).click();
+    await expect(page.getByRole("heading", { level: 1 })).not.toHaveText("There is nothing here");
+  });
 });
 
 test.describe("staff", () => {

@@ -34,6 +34,7 @@ export const routes = [
   "/services/$service/files/public_html",
   "/services/$service/backups",
   "/services/$service/logs",
+  "/services/$service/statistics",
   "/services/$service/health",
   "/services/$service/terminal",
   "/services/$service/agent",

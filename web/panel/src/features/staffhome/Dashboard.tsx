@@ -16,7 +16,7 @@ import { Status } from "~/ui/Status";
 import { When } from "~/ui/When";
 
 import { dashboard, type Attention } from "./api";
-import { Bars } from "./Bars";
+import { Bars } from "~/ui/Bars";
 import { cure, tone } from "./places";
 import { t } from "./texts";
 
