@@ -26,6 +26,7 @@ export function Statistics({ service, days, onDays }: { service: number; days: R
     <>
       <PageHeader title={t("title")} description={t("description")} />
       <SegmentedControl
+        className={classes.ranges}
         mb="md"
         aria-label={t("range")}
         value={String(days)}
