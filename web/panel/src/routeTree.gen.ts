@@ -42,6 +42,7 @@ import { Route as ResellerSettingsRouteImport } from "./routes/reseller.settings
 import { Route as ResellerStartRouteImport } from "./routes/reseller.start";
 import { Route as ServicePageRouteImport } from "./routes/service.$page";
 import { Route as ServicesIndexRouteImport } from "./routes/services.index";
+import { Route as ServicesServiceRouteImport } from "./routes/services.$service";
 import { Route as StaffSplatRouteImport } from "./routes/staff.$";
 import { Route as SupportIndexRouteImport } from "./routes/support.index";
 import { Route as SupportTicketRouteImport } from "./routes/support.$ticket";
@@ -63,6 +64,7 @@ import { Route as ServicesServiceMailRouteImport } from "./routes/services.$serv
 import { Route as ServicesServicePasswordsRouteImport } from "./routes/services.$service.passwords";
 import { Route as ServicesServicePhpRouteImport } from "./routes/services.$service.php";
 import { Route as ServicesServicePlanRouteImport } from "./routes/services.$service.plan";
+import { Route as ServicesServiceStatisticsRouteImport } from "./routes/services.$service.statistics";
 import { Route as ServicesServiceTemplatesRouteImport } from "./routes/services.$service.templates";
 import { Route as ServicesServiceTerminalRouteImport } from "./routes/services.$service.terminal";
 import { Route as ServicesServiceEditSplatRouteImport } from "./routes/services.$service.edit.$";
@@ -233,6 +235,11 @@ const ServicesIndexRoute = ServicesIndexRouteImport.update({
   path: "/services/",
   getParentRoute: () => rootRouteImport,
 } as any);
+const ServicesServiceRoute = ServicesServiceRouteImport.update({
+  id: "/services/$service",
+  path: "/services/$service",
+  getParentRoute: () => rootRouteImport,
+} as any);
 const StaffSplatRoute = StaffSplatRouteImport.update({
   id: "/staff/$",
   path: "/staff/$",
@@ -266,105 +273,111 @@ const AccountApplicationsApplicationRoute =
     getParentRoute: () => rootRouteImport,
   } as any);
 const ServicesServiceIndexRoute = ServicesServiceIndexRouteImport.update({
-  id: "/services/$service/",
-  path: "/services/$service/",
-  getParentRoute: () => rootRouteImport,
+  id: "/",
+  path: "/",
+  getParentRoute: () => ServicesServiceRoute,
 } as any);
 const ServicesServiceAccessRoute = ServicesServiceAccessRouteImport.update({
-  id: "/services/$service/access",
-  path: "/services/$service/access",
-  getParentRoute: () => rootRouteImport,
+  id: "/access",
+  path: "/access",
+  getParentRoute: () => ServicesServiceRoute,
 } as any);
 const ServicesServiceAgentRoute = ServicesServiceAgentRouteImport.update({
-  id: "/services/$service/agent",
-  path: "/services/$service/agent",
-  getParentRoute: () => rootRouteImport,
+  id: "/agent",
+  path: "/agent",
+  getParentRoute: () => ServicesServiceRoute,
 } as any);
 const ServicesServiceBackupsRoute = ServicesServiceBackupsRouteImport.update({
-  id: "/services/$service/backups",
-  path: "/services/$service/backups",
-  getParentRoute: () => rootRouteImport,
+  id: "/backups",
+  path: "/backups",
+  getParentRoute: () => ServicesServiceRoute,
 } as any);
 const ServicesServiceCertificatesRoute =
   ServicesServiceCertificatesRouteImport.update({
-    id: "/services/$service/certificates",
-    path: "/services/$service/certificates",
-    getParentRoute: () => rootRouteImport,
+    id: "/certificates",
+    path: "/certificates",
+    getParentRoute: () => ServicesServiceRoute,
   } as any);
 const ServicesServiceCronRoute = ServicesServiceCronRouteImport.update({
-  id: "/services/$service/cron",
-  path: "/services/$service/cron",
-  getParentRoute: () => rootRouteImport,
+  id: "/cron",
+  path: "/cron",
+  getParentRoute: () => ServicesServiceRoute,
 } as any);
 const ServicesServiceDatabasesRoute =
   ServicesServiceDatabasesRouteImport.update({
-    id: "/services/$service/databases",
-    path: "/services/$service/databases",
-    getParentRoute: () => rootRouteImport,
+    id: "/databases",
+    path: "/databases",
+    getParentRoute: () => ServicesServiceRoute,
   } as any);
 const ServicesServiceDnsRoute = ServicesServiceDnsRouteImport.update({
-  id: "/services/$service/dns",
-  path: "/services/$service/dns",
-  getParentRoute: () => rootRouteImport,
+  id: "/dns",
+  path: "/dns",
+  getParentRoute: () => ServicesServiceRoute,
 } as any);
 const ServicesServiceDomainsRoute = ServicesServiceDomainsRouteImport.update({
-  id: "/services/$service/domains",
-  path: "/services/$service/domains",
-  getParentRoute: () => rootRouteImport,
+  id: "/domains",
+  path: "/domains",
+  getParentRoute: () => ServicesServiceRoute,
 } as any);
 const ServicesServiceHealthRoute = ServicesServiceHealthRouteImport.update({
-  id: "/services/$service/health",
-  path: "/services/$service/health",
-  getParentRoute: () => rootRouteImport,
+  id: "/health",
+  path: "/health",
+  getParentRoute: () => ServicesServiceRoute,
 } as any);
 const ServicesServiceLogsRoute = ServicesServiceLogsRouteImport.update({
-  id: "/services/$service/logs",
-  path: "/services/$service/logs",
-  getParentRoute: () => rootRouteImport,
+  id: "/logs",
+  path: "/logs",
+  getParentRoute: () => ServicesServiceRoute,
 } as any);
 const ServicesServiceMailRoute = ServicesServiceMailRouteImport.update({
-  id: "/services/$service/mail",
-  path: "/services/$service/mail",
-  getParentRoute: () => rootRouteImport,
+  id: "/mail",
+  path: "/mail",
+  getParentRoute: () => ServicesServiceRoute,
 } as any);
 const ServicesServicePasswordsRoute =
   ServicesServicePasswordsRouteImport.update({
-    id: "/services/$service/passwords",
-    path: "/services/$service/passwords",
-    getParentRoute: () => rootRouteImport,
+    id: "/passwords",
+    path: "/passwords",
+    getParentRoute: () => ServicesServiceRoute,
   } as any);
 const ServicesServicePhpRoute = ServicesServicePhpRouteImport.update({
-  id: "/services/$service/php",
-  path: "/services/$service/php",
-  getParentRoute: () => rootRouteImport,
+  id: "/php",
+  path: "/php",
+  getParentRoute: () => ServicesServiceRoute,
 } as any);
 const ServicesServicePlanRoute = ServicesServicePlanRouteImport.update({
-  id: "/services/$service/plan",
-  path: "/services/$service/plan",
-  getParentRoute: () => rootRouteImport,
+  id: "/plan",
+  path: "/plan",
+  getParentRoute: () => ServicesServiceRoute,
 } as any);
+const ServicesServiceStatisticsRoute =
+  ServicesServiceStatisticsRouteImport.update({
+    id: "/statistics",
+    path: "/statistics",
+    getParentRoute: () => ServicesServiceRoute,
+  } as any);
 const ServicesServiceTemplatesRoute =
   ServicesServiceTemplatesRouteImport.update({
-    id: "/services/$service/templates",
-    path: "/services/$service/templates",
-    getParentRoute: () => rootRouteImport,
+    id: "/templates",
+    path: "/templates",
+    getParentRoute: () => ServicesServiceRoute,
   } as any);
 const ServicesServiceTerminalRoute = ServicesServiceTerminalRouteImport.update({
-  id: "/services/$service/terminal",
-  path: "/services/$service/terminal",
-  getParentRoute: () => rootRouteImport,
+  id: "/terminal",
+  path: "/terminal",
+  getParentRoute: () => ServicesServiceRoute,
 } as any);
 const ServicesServiceEditSplatRoute =
   ServicesServiceEditSplatRouteImport.update({
-    id: "/services/$service/edit/$",
-    path: "/services/$service/edit/$",
-    getParentRoute: () => rootRouteImport,
+    id: "/edit/$",
+    path: "/edit/$",
+    getParentRoute: () => ServicesServiceRoute,
   } as any);
 const ServicesServiceFilesSplatRoute =
   ServicesServiceFilesSplatRouteImport.update({
-    id: "/services/$service/files/$",
-    path: "/services/$service/files/$",
-    getParentRoute: () => rootRouteImport,
+    id: "/files/$",
+    path: "/files/$",
+    getParentRoute: () => ServicesServiceRoute,
   } as any);
 
 export interface FileRoutesByFullPath {
@@ -394,6 +407,7 @@ export interface FileRoutesByFullPath {
   "/reseller/settings": typeof ResellerSettingsRoute;
   "/reseller/start": typeof ResellerStartRoute;
   "/service/$page": typeof ServicePageRoute;
+  "/services/$service": typeof ServicesServiceRouteWithChildren;
   "/staff/$": typeof StaffSplatRoute;
   "/support/$ticket": typeof SupportTicketRoute;
   "/support/new": typeof SupportNewRoute;
@@ -420,6 +434,7 @@ export interface FileRoutesByFullPath {
   "/services/$service/passwords": typeof ServicesServicePasswordsRoute;
   "/services/$service/php": typeof ServicesServicePhpRoute;
   "/services/$service/plan": typeof ServicesServicePlanRoute;
+  "/services/$service/statistics": typeof ServicesServiceStatisticsRoute;
   "/services/$service/templates": typeof ServicesServiceTemplatesRoute;
   "/services/$service/terminal": typeof ServicesServiceTerminalRoute;
   "/account/applications/": typeof AccountApplicationsIndexRoute;
@@ -479,6 +494,7 @@ export interface FileRoutesByTo {
   "/services/$service/passwords": typeof ServicesServicePasswordsRoute;
   "/services/$service/php": typeof ServicesServicePhpRoute;
   "/services/$service/plan": typeof ServicesServicePlanRoute;
+  "/services/$service/statistics": typeof ServicesServiceStatisticsRoute;
   "/services/$service/templates": typeof ServicesServiceTemplatesRoute;
   "/services/$service/terminal": typeof ServicesServiceTerminalRoute;
   "/account/applications": typeof AccountApplicationsIndexRoute;
@@ -514,6 +530,7 @@ export interface FileRoutesById {
   "/reseller/settings": typeof ResellerSettingsRoute;
   "/reseller/start": typeof ResellerStartRoute;
   "/service/$page": typeof ServicePageRoute;
+  "/services/$service": typeof ServicesServiceRouteWithChildren;
   "/staff/$": typeof StaffSplatRoute;
   "/support/$ticket": typeof SupportTicketRoute;
   "/support/new": typeof SupportNewRoute;
@@ -540,6 +557,7 @@ export interface FileRoutesById {
   "/services/$service/passwords": typeof ServicesServicePasswordsRoute;
   "/services/$service/php": typeof ServicesServicePhpRoute;
   "/services/$service/plan": typeof ServicesServicePlanRoute;
+  "/services/$service/statistics": typeof ServicesServiceStatisticsRoute;
   "/services/$service/templates": typeof ServicesServiceTemplatesRoute;
   "/services/$service/terminal": typeof ServicesServiceTerminalRoute;
   "/account/applications/": typeof AccountApplicationsIndexRoute;
@@ -576,6 +594,7 @@ export interface FileRouteTypes {
     | "/reseller/settings"
     | "/reseller/start"
     | "/service/$page"
+    | "/services/$service"
     | "/staff/$"
     | "/support/$ticket"
     | "/support/new"
@@ -602,6 +621,7 @@ export interface FileRouteTypes {
     | "/services/$service/passwords"
     | "/services/$service/php"
     | "/services/$service/plan"
+    | "/services/$service/statistics"
     | "/services/$service/templates"
     | "/services/$service/terminal"
     | "/account/applications/"
@@ -661,6 +681,7 @@ export interface FileRouteTypes {
     | "/services/$service/passwords"
     | "/services/$service/php"
     | "/services/$service/plan"
+    | "/services/$service/statistics"
     | "/services/$service/templates"
     | "/services/$service/terminal"
     | "/account/applications"
@@ -695,6 +716,7 @@ export interface FileRouteTypes {
     | "/reseller/settings"
     | "/reseller/start"
     | "/service/$page"
+    | "/services/$service"
     | "/staff/$"
     | "/support/$ticket"
     | "/support/new"
@@ -721,6 +743,7 @@ export interface FileRouteTypes {
     | "/services/$service/passwords"
     | "/services/$service/php"
     | "/services/$service/plan"
+    | "/services/$service/statistics"
     | "/services/$service/templates"
     | "/services/$service/terminal"
     | "/account/applications/"
@@ -752,6 +775,7 @@ export interface RootRouteChildren {
   MonitorsMonitorRoute: typeof MonitorsMonitorRoute;
   OrdersOrderRoute: typeof OrdersOrderRoute;
   ServicePageRoute: typeof ServicePageRoute;
+  ServicesServiceRoute: typeof ServicesServiceRouteWithChildren;
   StaffSplatRoute: typeof StaffSplatRoute;
   SupportTicketRoute: typeof SupportTicketRoute;
   SupportNewRoute: typeof SupportNewRoute;
@@ -763,26 +787,7 @@ export interface RootRouteChildren {
   ServicesIndexRoute: typeof ServicesIndexRoute;
   SupportIndexRoute: typeof SupportIndexRoute;
   AccountApplicationsApplicationRoute: typeof AccountApplicationsApplicationRoute;
-  ServicesServiceAccessRoute: typeof ServicesServiceAccessRoute;
-  ServicesServiceAgentRoute: typeof ServicesServiceAgentRoute;
-  ServicesServiceBackupsRoute: typeof ServicesServiceBackupsRoute;
-  ServicesServiceCertificatesRoute: typeof ServicesServiceCertificatesRoute;
-  ServicesServiceCronRoute: typeof ServicesServiceCronRoute;
-  ServicesServiceDatabasesRoute: typeof ServicesServiceDatabasesRoute;
-  ServicesServiceDnsRoute: typeof ServicesServiceDnsRoute;
-  ServicesServiceDomainsRoute: typeof ServicesServiceDomainsRoute;
-  ServicesServiceHealthRoute: typeof ServicesServiceHealthRoute;
-  ServicesServiceLogsRoute: typeof ServicesServiceLogsRoute;
-  ServicesServiceMailRoute: typeof ServicesServiceMailRoute;
-  ServicesServicePasswordsRoute: typeof ServicesServicePasswordsRoute;
-  ServicesServicePhpRoute: typeof ServicesServicePhpRoute;
-  ServicesServicePlanRoute: typeof ServicesServicePlanRoute;
-  ServicesServiceTemplatesRoute: typeof ServicesServiceTemplatesRoute;
-  ServicesServiceTerminalRoute: typeof ServicesServiceTerminalRoute;
   AccountApplicationsIndexRoute: typeof AccountApplicationsIndexRoute;
-  ServicesServiceIndexRoute: typeof ServicesServiceIndexRoute;
-  ServicesServiceEditSplatRoute: typeof ServicesServiceEditSplatRoute;
-  ServicesServiceFilesSplatRoute: typeof ServicesServiceFilesSplatRoute;
 }
 
 declare module "@tanstack/react-router" {
@@ -1018,6 +1023,13 @@ declare module "@tanstack/react-router" {
       preLoaderRoute: typeof ServicesIndexRouteImport;
       parentRoute: typeof rootRouteImport;
     };
+    "/services/$service": {
+      id: "/services/$service";
+      path: "/services/$service";
+      fullPath: "/services/$service";
+      preLoaderRoute: typeof ServicesServiceRouteImport;
+      parentRoute: typeof rootRouteImport;
+    };
     "/staff/$": {
       id: "/staff/$";
       path: "/staff/$";
@@ -1062,136 +1074,143 @@ declare module "@tanstack/react-router" {
     };
     "/services/$service/": {
       id: "/services/$service/";
-      path: "/services/$service";
+      path: "/";
       fullPath: "/services/$service/";
       preLoaderRoute: typeof ServicesServiceIndexRouteImport;
-      parentRoute: typeof rootRouteImport;
+      parentRoute: typeof ServicesServiceRoute;
     };
     "/services/$service/access": {
       id: "/services/$service/access";
-      path: "/services/$service/access";
+      path: "/access";
       fullPath: "/services/$service/access";
       preLoaderRoute: typeof ServicesServiceAccessRouteImport;
-      parentRoute: typeof rootRouteImport;
+      parentRoute: typeof ServicesServiceRoute;
     };
     "/services/$service/agent": {
       id: "/services/$service/agent";
-      path: "/services/$service/agent";
+      path: "/agent";
       fullPath: "/services/$service/agent";
       preLoaderRoute: typeof ServicesServiceAgentRouteImport;
-      parentRoute: typeof rootRouteImport;
+      parentRoute: typeof ServicesServiceRoute;
     };
     "/services/$service/backups": {
       id: "/services/$service/backups";
-      path: "/services/$service/backups";
+      path: "/backups";
       fullPath: "/services/$service/backups";
       preLoaderRoute: typeof ServicesServiceBackupsRouteImport;
-      parentRoute: typeof rootRouteImport;
+      parentRoute: typeof ServicesServiceRoute;
     };
     "/services/$service/certificates": {
       id: "/services/$service/certificates";
-      path: "/services/$service/certificates";
+      path: "/certificates";
       fullPath: "/services/$service/certificates";
       preLoaderRoute: typeof ServicesServiceCertificatesRouteImport;
-      parentRoute: typeof rootRouteImport;
+      parentRoute: typeof ServicesServiceRoute;
     };
     "/services/$service/cron": {
       id: "/services/$service/cron";
-      path: "/services/$service/cron";
+      path: "/cron";
       fullPath: "/services/$service/cron";
       preLoaderRoute: typeof ServicesServiceCronRouteImport;
-      parentRoute: typeof rootRouteImport;
+      parentRoute: typeof ServicesServiceRoute;
     };
     "/services/$service/databases": {
       id: "/services/$service/databases";
-      path: "/services/$service/databases";
+      path: "/databases";
       fullPath: "/services/$service/databases";
       preLoaderRoute: typeof ServicesServiceDatabasesRouteImport;
-      parentRoute: typeof rootRouteImport;
+      parentRoute: typeof ServicesServiceRoute;
     };
     "/services/$service/dns": {
       id: "/services/$service/dns";
-      path: "/services/$service/dns";
+      path: "/dns";
       fullPath: "/services/$service/dns";
       preLoaderRoute: typeof ServicesServiceDnsRouteImport;
-      parentRoute: typeof rootRouteImport;
+      parentRoute: typeof ServicesServiceRoute;
     };
     "/services/$service/domains": {
       id: "/services/$service/domains";
-      path: "/services/$service/domains";
+      path: "/domains";
       fullPath: "/services/$service/domains";
       preLoaderRoute: typeof ServicesServiceDomainsRouteImport;
-      parentRoute: typeof rootRouteImport;
+      parentRoute: typeof ServicesServiceRoute;
     };
     "/services/$service/health": {
       id: "/services/$service/health";
-      path: "/services/$service/health";
+      path: "/health";
       fullPath: "/services/$service/health";
       preLoaderRoute: typeof ServicesServiceHealthRouteImport;
-      parentRoute: typeof rootRouteImport;
+      parentRoute: typeof ServicesServiceRoute;
     };
     "/services/$service/logs": {
       id: "/services/$service/logs";
-      path: "/services/$service/logs";
+      path: "/logs";
       fullPath: "/services/$service/logs";
       preLoaderRoute: typeof ServicesServiceLogsRouteImport;
-      parentRoute: typeof rootRouteImport;
+      parentRoute: typeof ServicesServiceRoute;
     };
     "/services/$service/mail": {
       id: "/services/$service/mail";
-      path: "/services/$service/mail";
+      path: "/mail";
       fullPath: "/services/$service/mail";
       preLoaderRoute: typeof ServicesServiceMailRouteImport;
-      parentRoute: typeof rootRouteImport;
+      parentRoute: typeof ServicesServiceRoute;
     };
     "/services/$service/passwords": {
       id: "/services/$service/passwords";
-      path: "/services/$service/passwords";
+      path: "/passwords";
       fullPath: "/services/$service/passwords";
       preLoaderRoute: typeof ServicesServicePasswordsRouteImport;
-      parentRoute: typeof rootRouteImport;
+      parentRoute: typeof ServicesServiceRoute;
     };
     "/services/$service/php": {
       id: "/services/$service/php";
-      path: "/services/$service/php";
+      path: "/php";
       fullPath: "/services/$service/php";
       preLoaderRoute: typeof ServicesServicePhpRouteImport;
-      parentRoute: typeof rootRouteImport;
+      parentRoute: typeof ServicesServiceRoute;
     };
     "/services/$service/plan": {
       id: "/services/$service/plan";
-      path: "/services/$service/plan";
+      path: "/plan";
       fullPath: "/services/$service/plan";
       preLoaderRoute: typeof ServicesServicePlanRouteImport;
-      parentRoute: typeof rootRouteImport;
+      parentRoute: typeof ServicesServiceRoute;
+    };
+    "/services/$service/statistics": {
+      id: "/services/$service/statistics";
+      path: "/statistics";
+      fullPath: "/services/$service/statistics";
+      preLoaderRoute: typeof ServicesServiceStatisticsRouteImport;
+      parentRoute: typeof ServicesServiceRoute;
     };
     "/services/$service/templates": {
       id: "/services/$service/templates";
-      path: "/services/$service/templates";
+      path: "/templates";
       fullPath: "/services/$service/templates";
       preLoaderRoute: typeof ServicesServiceTemplatesRouteImport;
-      parentRoute: typeof rootRouteImport;
+      parentRoute: typeof ServicesServiceRoute;
     };
     "/services/$service/terminal": {
       id: "/services/$service/terminal";
-      path: "/services/$service/terminal";
+      path: "/terminal";
       fullPath: "/services/$service/terminal";
       preLoaderRoute: typeof ServicesServiceTerminalRouteImport;
-      parentRoute: typeof rootRouteImport;
+      parentRoute: typeof ServicesServiceRoute;
     };
     "/services/$service/edit/$": {
       id: "/services/$service/edit/$";
-      path: "/services/$service/edit/$";
+      path: "/edit/$";
       fullPath: "/services/$service/edit/$";
       preLoaderRoute: typeof ServicesServiceEditSplatRouteImport;
-      parentRoute: typeof rootRouteImport;
+      parentRoute: typeof ServicesServiceRoute;
     };
     "/services/$service/files/$": {
       id: "/services/$service/files/$";
-      path: "/services/$service/files/$";
+      path: "/files/$";
       fullPath: "/services/$service/files/$";
       preLoaderRoute: typeof ServicesServiceFilesSplatRouteImport;
-      parentRoute: typeof rootRouteImport;
+      parentRoute: typeof ServicesServiceRoute;
     };
   }
 }
@@ -1214,6 +1233,56 @@ const ResellerRouteChildren: ResellerRouteChildren = {
 
 const ResellerRouteWithChildren = ResellerRoute._addFileChildren(
   ResellerRouteChildren,
+);
+
+interface ServicesServiceRouteChildren {
+  ServicesServiceAccessRoute: typeof ServicesServiceAccessRoute;
+  ServicesServiceAgentRoute: typeof ServicesServiceAgentRoute;
+  ServicesServiceBackupsRoute: typeof ServicesServiceBackupsRoute;
+  ServicesServiceCertificatesRoute: typeof ServicesServiceCertificatesRoute;
+  ServicesServiceCronRoute: typeof ServicesServiceCronRoute;
+  ServicesServiceDatabasesRoute: typeof ServicesServiceDatabasesRoute;
+  ServicesServiceDnsRoute: typeof ServicesServiceDnsRoute;
+  ServicesServiceDomainsRoute: typeof ServicesServiceDomainsRoute;
+  ServicesServiceHealthRoute: typeof ServicesServiceHealthRoute;
+  ServicesServiceLogsRoute: typeof ServicesServiceLogsRoute;
+  ServicesServiceMailRoute: typeof ServicesServiceMailRoute;
+  ServicesServicePasswordsRoute: typeof ServicesServicePasswordsRoute;
+  ServicesServicePhpRoute: typeof ServicesServicePhpRoute;
+  ServicesServicePlanRoute: typeof ServicesServicePlanRoute;
+  ServicesServiceStatisticsRoute: typeof ServicesServiceStatisticsRoute;
+  ServicesServiceTemplatesRoute: typeof ServicesServiceTemplatesRoute;
+  ServicesServiceTerminalRoute: typeof ServicesServiceTerminalRoute;
+  ServicesServiceIndexRoute: typeof ServicesServiceIndexRoute;
+  ServicesServiceEditSplatRoute: typeof ServicesServiceEditSplatRoute;
+  ServicesServiceFilesSplatRoute: typeof ServicesServiceFilesSplatRoute;
+}
+
+const ServicesServiceRouteChildren: ServicesServiceRouteChildren = {
+  ServicesServiceAccessRoute: ServicesServiceAccessRoute,
+  ServicesServiceAgentRoute: ServicesServiceAgentRoute,
+  ServicesServiceBackupsRoute: ServicesServiceBackupsRoute,
+  ServicesServiceCertificatesRoute: ServicesServiceCertificatesRoute,
+  ServicesServiceCronRoute: ServicesServiceCronRoute,
+  ServicesServiceDatabasesRoute: ServicesServiceDatabasesRoute,
+  ServicesServiceDnsRoute: ServicesServiceDnsRoute,
+  ServicesServiceDomainsRoute: ServicesServiceDomainsRoute,
+  ServicesServiceHealthRoute: ServicesServiceHealthRoute,
+  ServicesServiceLogsRoute: ServicesServiceLogsRoute,
+  ServicesServiceMailRoute: ServicesServiceMailRoute,
+  ServicesServicePasswordsRoute: ServicesServicePasswordsRoute,
+  ServicesServicePhpRoute: ServicesServicePhpRoute,
+  ServicesServicePlanRoute: ServicesServicePlanRoute,
+  ServicesServiceStatisticsRoute: ServicesServiceStatisticsRoute,
+  ServicesServiceTemplatesRoute: ServicesServiceTemplatesRoute,
+  ServicesServiceTerminalRoute: ServicesServiceTerminalRoute,
+  ServicesServiceIndexRoute: ServicesServiceIndexRoute,
+  ServicesServiceEditSplatRoute: ServicesServiceEditSplatRoute,
+  ServicesServiceFilesSplatRoute: ServicesServiceFilesSplatRoute,
+};
+
+const ServicesServiceRouteWithChildren = ServicesServiceRoute._addFileChildren(
+  ServicesServiceRouteChildren,
 );
 
 const rootRouteChildren: RootRouteChildren = {
@@ -1239,6 +1308,7 @@ const rootRouteChildren: RootRouteChildren = {
   MonitorsMonitorRoute: MonitorsMonitorRoute,
   OrdersOrderRoute: OrdersOrderRoute,
   ServicePageRoute: ServicePageRoute,
+  ServicesServiceRoute: ServicesServiceRouteWithChildren,
   StaffSplatRoute: StaffSplatRoute,
   SupportTicketRoute: SupportTicketRoute,
   SupportNewRoute: SupportNewRoute,
@@ -1250,26 +1320,7 @@ const rootRouteChildren: RootRouteChildren = {
   ServicesIndexRoute: ServicesIndexRoute,
   SupportIndexRoute: SupportIndexRoute,
   AccountApplicationsApplicationRoute: AccountApplicationsApplicationRoute,
-  ServicesServiceAccessRoute: ServicesServiceAccessRoute,
-  ServicesServiceAgentRoute: ServicesServiceAgentRoute,
-  ServicesServiceBackupsRoute: ServicesServiceBackupsRoute,
-  ServicesServiceCertificatesRoute: ServicesServiceCertificatesRoute,
-  ServicesServiceCronRoute: ServicesServiceCronRoute,
-  ServicesServiceDatabasesRoute: ServicesServiceDatabasesRoute,
-  ServicesServiceDnsRoute: ServicesServiceDnsRoute,
-  ServicesServiceDomainsRoute: ServicesServiceDomainsRoute,
-  ServicesServiceHealthRoute: ServicesServiceHealthRoute,
-  ServicesServiceLogsRoute: ServicesServiceLogsRoute,
-  ServicesServiceMailRoute: ServicesServiceMailRoute,
-  ServicesServicePasswordsRoute: ServicesServicePasswordsRoute,
-  ServicesServicePhpRoute: ServicesServicePhpRoute,
-  ServicesServicePlanRoute: ServicesServicePlanRoute,
-  ServicesServiceTemplatesRoute: ServicesServiceTemplatesRoute,
-  ServicesServiceTerminalRoute: ServicesServiceTerminalRoute,
   AccountApplicationsIndexRoute: AccountApplicationsIndexRoute,
-  ServicesServiceIndexRoute: ServicesServiceIndexRoute,
-  ServicesServiceEditSplatRoute: ServicesServiceEditSplatRoute,
-  ServicesServiceFilesSplatRoute: ServicesServiceFilesSplatRoute,
 };
 export const routeTree = rootRouteImport
   ._addFileChildren(rootRouteChildren)

@@ -1,1 +1,0 @@
-import{Fn as e,Hi as t,ta as n}from"./routes-BDkjY8X_.js";var r=n(),i=t(function(t){return(0,r.jsx)(e,{...t})});export{i as t};

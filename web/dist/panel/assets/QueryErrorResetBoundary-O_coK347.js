@@ -1,1 +1,0 @@
-import{n as e}from"./rolldown-runtime-WkwZ5CU-.js";import{na as t,ta as n}from"./routes-BDkjY8X_.js";var r=e(t(),1);n();function i(){let e=!1;return{clearReset:()=>{e=!1},reset:()=>{e=!0},isReset:()=>e}}var a=r.createContext(i()),o=()=>r.useContext(a);export{o as t};

@@ -1,1 +1,0 @@
-import{t as e}from"./AnchorLink-D57QDrCz.js";import{ta as t}from"./routes-BDkjY8X_.js";var n=t();function r({to:t,search:r,children:i}){return(0,n.jsx)(e,{to:`/staff/$`,params:{_splat:t},search:r??{},inherit:!0,children:i})}export{r as t};

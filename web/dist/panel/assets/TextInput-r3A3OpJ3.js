@@ -1,1 +1,0 @@
-import{Cr as e,Mr as t,ta as n}from"./routes-BDkjY8X_.js";import{t as r}from"./InputBase-CydiOCRL.js";var i=n(),a=e(e=>{let n=t([`Input`,`InputWrapper`,`TextInput`],null,e);return(0,i.jsx)(r,{component:`input`,...n,__staticSelector:`TextInput`})});a.classes=r.classes,a.displayName=`@mantine/core/TextInput`;export{a as t};

@@ -1,1 +1,0 @@
-import{ea as e}from"./routes-BDkjY8X_.js";import{t}from"./notice-Ca8YNCCF.js";function n(){let n=e();return async e=>{await n.invalidateQueries({queryKey:[`staff`]}),t(e)}}export{n as t};

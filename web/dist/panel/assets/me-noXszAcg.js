@@ -1,1 +1,0 @@
-import{Qi as e,lt as t,ut as n}from"./routes-BDkjY8X_.js";var r=e({queryKey:[`me`],queryFn:({signal:e})=>n(t.GET(`/api/v1/me`,{signal:e}))});export{r as t};

@@ -1,1 +1,0 @@
-import{n as e}from"./rolldown-runtime-WkwZ5CU-.js";import{Pi as t,Qt as n,na as r,pt as i,ta as a}from"./routes-BDkjY8X_.js";var o=e(r(),1),s=a();function c(){return(0,o.useEffect)(()=>{i.postMessage({account:t.account?.id}),window.close()},[]),(0,s.jsx)(`p`,{children:n(`session.close`)})}var l=c;export{l as component};

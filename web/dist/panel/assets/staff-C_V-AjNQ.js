@@ -1,1 +1,0 @@
-import{Di as e,Ni as t}from"./routes-BDkjY8X_.js";var n,r=()=>n??=e({uz:()=>t(()=>import(`./staff.uz-DIBLLbPU.js`),[]),ru:()=>t(()=>import(`./staff.ru-C8sKmYcD.js`),[]),en:()=>t(()=>import(`./staff.en-BblZCBu7.js`),[])});export{r as t};

@@ -1,1 +1,0 @@
-import{Pi as e,ft as t,gt as n}from"./routes-BDkjY8X_.js";var r=n({baseUrl:e.base,fetch:t});export{r as t};

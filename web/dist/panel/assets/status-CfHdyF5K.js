@@ -1,1 +1,0 @@
-import{t as e}from"./Status-CeJmoz40.js";import{t}from"./texts-BOraPFfW.js";import{ta as n}from"./routes-BDkjY8X_.js";var r=n(),i={open:`busy`,waiting:`warn`,answered:`good`,closed:`neutral`};function a({status:n}){return(0,r.jsx)(e,{tone:i[n],label:t(`status.${n}`)})}export{a as t};

@@ -1,1 +1,0 @@
-import{ji as e}from"./routes-BDkjY8X_.js";var t=e(`staffmenu`);export{t};

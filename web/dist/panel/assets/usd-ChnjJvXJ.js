@@ -1,1 +1,0 @@
-import{o as e}from"./formats-B2uetcx7.js";var t=t=>e({amount:t,currency:`USD`});export{t};

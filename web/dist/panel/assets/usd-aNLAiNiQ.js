@@ -1,0 +1,1 @@
+import{o as e}from"./formats-D97rd86u.js";var t=t=>e({amount:t,currency:`USD`});export{t};
