@@ -30,6 +30,9 @@ func (v *Values) Table(q Querier) (query string, args []any) {
 // its argument. The statement is the same for any number of items on either engine: on SQLite they are one array in JSON.
 func In[T ~int | ~int64 | ~string](q Querier, place int, items []T) (condition string, args []any) {
 	placeholder := "$" + strconv.Itoa(place)
+	if items == nil {
+		items = []T{} // no list would be NULL, of which nothing is true
+	}
 	if hasArrays(q) {
 		return "= ANY(" + placeholder + ")", []any{items}
 	}
