@@ -84,12 +84,17 @@ func diffPrices(slug string, was, now []price) (all []Change) {
 	return all
 }
 
-func diffDetails(was, now plan) (all []Change) {
-	add := func(what, name string, before, after any) {
+// comparer adds to all what differs of a plan or a product.
+func comparer(all *[]Change, slug string) func(what, name string, before, after any) {
+	return func(what, name string, before, after any) {
 		if w, n := written(before), written(after); w != n {
-			all = append(all, Change{Plan: now.Slug, What: what, Name: name, Was: w, Now: n})
+			*all = append(*all, Change{Plan: slug, What: what, Name: name, Was: w, Now: n})
 		}
 	}
+}
+
+func diffDetails(was, now plan) (all []Change) {
+	add := comparer(&all, now.Slug)
 	limits := map[string]int64{}
 	was.Limits.each(func(name string, value int64) { limits[name] = value })
 	now.Limits.each(func(name string, value int64) { add("limit", name, limits[name], value) })
@@ -115,11 +120,7 @@ func diffProducts(before, after []product) (all []Change) {
 		if !known {
 			continue
 		}
-		add := func(what, name string, before, after any) {
-			if w, n := written(before), written(after); w != n {
-				all = append(all, Change{Plan: now.Slug, What: what, Name: name, Was: w, Now: n})
-			}
-		}
+		add := comparer(&all, now.Slug)
 		add("detail", "terms", was.Terms, now.Terms)
 		add("texts", "name", was.Name, now.Name)
 		add("texts", "description", was.Description, now.Description)
