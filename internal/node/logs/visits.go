@@ -68,7 +68,6 @@ func (d *today) add(l panel.LogLine, sent int64, agent string) {
 		_, _ = rand.Read(d.Key) // never fails
 	}
 	d.Seen = d.Seen.add(d.Key, l.IP+"\n"+agent)
-	d.Visitors = d.Seen.count()
 	page := strings.ToValidUTF8(l.Path[:min(len(l.Path), longestPage)], "")
 	if d.Pages == nil {
 		d.Pages = map[string]int64{}
@@ -78,8 +77,11 @@ func (d *today) add(l panel.LogLine, sent int64, agent string) {
 	}
 }
 
-// past is the day as it is kept.
-func (d today) past() pastDay { return pastDay{d.VisitDay, mostVisited(d.Pages)} }
+// past is the day as it is kept. Its visitors are estimated here and not with each line, of which a flood has many.
+func (d today) past() pastDay {
+	d.Visitors = d.Seen.count()
+	return pastDay{d.VisitDay, mostVisited(d.Pages)}
+}
 
 func mostVisited(pages map[string]int64) []panel.PageVisits {
 	all := make([]panel.PageVisits, 0, len(pages))
