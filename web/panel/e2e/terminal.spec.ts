@@ -1,10 +1,13 @@
 import { expect, test } from "./fixture";
 
-test("a shell is typed into, ends, and is opened again", async ({ page, customer: _ }) => {
+test("a shell is typed into, ends, and is opened again", async ({ page, customer }) => {
   // The machine of these tests gives no shells, so the server's side is played here; internal/front/webui tests it.
+  const service = await customer.service();
   const sizes: unknown[] = [];
-  await page.route("**/panel/services/7/terminal/ticket", (route) => route.fulfill({ json: { ticket: "once" } }));
-  await page.routeWebSocket("**/panel/services/7/terminal/socket?*", (socket) => {
+  await page.route(`**/panel/services/${service}/terminal/ticket`, (route) =>
+    route.fulfill({ json: { ticket: "once" } }),
+  );
+  await page.routeWebSocket(`**/panel/services/${service}/terminal/socket?*`, (socket) => {
     socket.send(Buffer.from("welcome to s7\r\n"));
     socket.onMessage((message) => {
       if (typeof message === "string") sizes.push(JSON.parse(message));
@@ -12,7 +15,7 @@ test("a shell is typed into, ends, and is opened again", async ({ page, customer
       else socket.send(Buffer.from(`[${message.toString()}]`));
     });
   });
-  await page.goto("/panel/services/7/terminal");
+  await page.goto(`/panel/services/${service}/terminal`);
   await expect(page.getByText("Connected")).toBeVisible();
   await expect(page.locator(".xterm-rows")).toContainText("welcome to s7");
   await page.keyboard.type("ls");
