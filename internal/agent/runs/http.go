@@ -11,6 +11,7 @@ import (
 	"stead.dev/stead/internal/platform/fault"
 	"stead.dev/stead/internal/platform/money"
 	"stead.dev/stead/internal/platform/page"
+	"stead.dev/stead/internal/platform/sse"
 )
 
 type settingsIn struct {
@@ -65,8 +66,6 @@ type conversationIn struct {
 	Conversation int64 `path:"conversation" minimum:"1" doc:"Id of the conversation"`
 }
 
-const eventStream = "text/event-stream"
-
 // Operations are this section's part of the specification's section "AI agent" (resources, sections 13 and 14), and what
 // belongs to it: questions, the journal and undoing.
 func (s *Service) Operations() []api.Route {
@@ -109,7 +108,7 @@ func (s *Service) Operations() []api.Route {
 				fault.UnsupportedOperation, fault.Validation,
 			},
 			Document: func(op *huma.Operation) {
-				op.Responses["200"].Content[eventStream] = &huma.MediaType{Schema: &huma.Schema{Type: "string"}}
+				op.Responses["200"].Content[sse.ContentType] = &huma.MediaType{Schema: &huma.Schema{Type: "string"}}
 			},
 			Stream: s.serveTask,
 		},

@@ -9,6 +9,7 @@ import (
 	"stead.dev/stead/internal/platform/auth"
 	"stead.dev/stead/internal/platform/fault"
 	"stead.dev/stead/internal/platform/page"
+	"stead.dev/stead/internal/platform/sse"
 )
 
 type runIn struct {
@@ -77,7 +78,7 @@ func (s *Service) ownOperations() []api.Route {
 		},
 		api.Operation[eventsIn, api.Empty]{
 			ID: "ai.events", Method: http.MethodGet, Path: "/api/v1/services/{service}/ai/runs/{run}/events", Section: api.AI, Auth: api.Token,
-			Scopes: read, Summary: "Follow a run of the AI agent", ContentTypes: []string{eventStream},
+			Scopes: read, Summary: "Follow a run of the AI agent", ContentTypes: []string{sse.ContentType},
 			Description: "Server-sent events: run.started, step.started, message.delta, tool.started, tool.finished, change.recorded, approval.required, approval.decided, " +
 				"usage, and run.completed, run.failed or run.cancelled at the end. Those after `Last-Event-ID`, else all of the last seven days. The stream ends with the run, or after an hour.",
 			Errors: []*fault.Def{fault.NotFound},

@@ -3,24 +3,22 @@ package runs
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"io"
 	"net/http"
+	"strconv"
 	"strings"
 	"time"
 
 	"stead.dev/stead/internal/platform/auth"
+	"stead.dev/stead/internal/platform/sse"
 )
 
 const (
 	awaitTime  = 20 * time.Second // for which an answer waits for the end of a run
 	awaitEvery = 100 * time.Millisecond
 
-	streamTime  = time.Hour
 	streamEvery = 250 * time.Millisecond
-	aliveEvery  = 15 * time.Second
 	mostEvents  = 500 // read at once
-	retry       = 3000
 )
 
 // serveTask takes a task and answers with the run, or with its events as they come.
@@ -29,7 +27,7 @@ func (s *Service) serveTask(ctx context.Context, p auth.Principal, in *taskIn, w
 	if err != nil {
 		return err
 	}
-	if strings.Contains(in.Accept, eventStream) {
+	if strings.Contains(in.Accept, sse.ContentType) {
 		return s.stream(ctx, w, r, 0)
 	}
 	if r, err = s.await(ctx, r); err != nil {
@@ -79,18 +77,13 @@ func (e event) last() bool {
 
 // stream writes the events of a run behind a number, as they come. Any replica can: they are rows.
 func (s *Service) stream(ctx context.Context, w http.ResponseWriter, r run, after int64) (err error) {
-	ctx, cancel := context.WithTimeout(ctx, streamTime)
+	ctx, cancel := context.WithTimeout(ctx, sse.Life)
 	defer cancel()
-	h := w.Header()
-	h.Set("Content-Type", eventStream)
-	h.Set("Cache-Control", "no-store")
-	h.Set("X-Accel-Buffering", "no") // a proxy in front must not hold events back
-	flush := http.NewResponseController(w)
+	out := sse.Begin(w)
 	look := time.NewTicker(streamEvery)
 	defer look.Stop()
-	alive := time.NewTicker(aliveEvery)
+	alive := time.NewTicker(sse.AliveEvery)
 	defer alive.Stop()
-	text := fmt.Sprintf("retry: %d\n\n", retry)
 	for {
 		// The state is read before the events: when it is over, all of them are there.
 		if r, err = runOf(ctx, s.DB, r.accountID, r.serviceID, r.id); err != nil {
@@ -106,25 +99,16 @@ func (s *Service) stream(ctx context.Context, w http.ResponseWriter, r run, afte
 			if err != nil {
 				return err
 			}
-			text += fmt.Sprintf("id: %d\nevent: %s\ndata: %s\n\n", e.seq, e.typ, data)
+			out.Event(strconv.FormatInt(e.seq, 10), e.typ, []byte(data))
 			after, over = e.seq, over || e.last()
 		}
-		if text != "" {
-			if _, err := io.WriteString(w, text); err != nil {
-				return nil // the client left
-			}
-			if err := flush.Flush(); err != nil {
-				return nil // the client left
-			}
-		}
-		text = ""
-		if over {
-			return nil
+		if !out.Flush() || over {
+			return nil // the client left, or all is said
 		}
 		select {
 		case <-look.C:
 		case <-alive.C:
-			text = ": \n\n"
+			out.Alive()
 		case <-s.Ending:
 			return nil // the client comes again, to another server or the next
 		case <-ctx.Done():

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 	"strconv"
 	"time"
@@ -13,6 +12,7 @@ import (
 	"stead.dev/stead/internal/platform/auth"
 	"stead.dev/stead/internal/platform/fault"
 	"stead.dev/stead/internal/platform/outbox"
+	"stead.dev/stead/internal/platform/sse"
 )
 
 type accountIn struct {
@@ -23,8 +23,6 @@ type serviceIn struct {
 	Service int64  `path:"service" minimum:"1" doc:"Id of the service"`
 	LastID  string `header:"Last-Event-ID" pattern:"^[0-9]{1,18}$" doc:"The id of the last event that was received: those behind it come first"`
 }
-
-const eventStream = "text/event-stream"
 
 const how = "Server-sent events. `ready` comes first: from then on nothing is left out. Each `change` is JSON with the event's `id` and `type` " +
 	"(those of webhooks), `subject` and `subject_id`, and `service_id`, `object_id`, `status`, `kind` and `at` where it has them: read again what you show. " +
@@ -37,7 +35,7 @@ func (s *Service) Operations() []api.Route {
 	return []api.Route{
 		api.Operation[accountIn, api.Empty]{
 			ID: "events.stream", Method: http.MethodGet, Path: "/api/v1/events/stream", Section: api.Account, Auth: api.Token,
-			Scopes: readScopes(), Summary: "Follow what changes in the account", ContentTypes: []string{eventStream},
+			Scopes: readScopes(), Summary: "Follow what changes in the account", ContentTypes: []string{sse.ContentType},
 			Description: how + " A token is told of what its scopes can read.",
 			Errors:      []*fault.Def{fault.LimitReached, fault.Validation},
 			Stream: func(ctx context.Context, p auth.Principal, in *accountIn, w http.ResponseWriter, _ *http.Request) error {
@@ -46,7 +44,7 @@ func (s *Service) Operations() []api.Route {
 		},
 		api.Operation[serviceIn, api.Empty]{
 			ID: "services.events", Method: http.MethodGet, Path: "/api/v1/services/{service}/events", Section: api.ServiceManagement, Auth: api.Token,
-			Scopes: []string{auth.ScopeServicesRead}, Summary: "Follow what changes in a service", ContentTypes: []string{eventStream},
+			Scopes: []string{auth.ScopeServicesRead}, Summary: "Follow what changes in a service", ContentTypes: []string{sse.ContentType},
 			Description: how, Errors: []*fault.Def{fault.NotFound, fault.LimitReached, fault.Validation},
 			Stream: func(ctx context.Context, p auth.Principal, in *serviceIn, w http.ResponseWriter, _ *http.Request) error {
 				if _, err := s.Services.Site(ctx, s.DB, p.AccountID, in.Service); err != nil {
@@ -58,18 +56,12 @@ func (s *Service) Operations() []api.Route {
 	}
 }
 
-const (
-	streamTime = time.Hour
-	aliveEvery = 15 * time.Second
-	// retry is how long a client waits before it comes again, in milliseconds.
-	retry = 3000
-	// replayMost is how many events a client that comes again gets; it reads everything anew when there are more.
-	replayMost = 500
-)
+// replayMost is how many events a client that comes again gets; it reads everything anew when there are more.
+const replayMost = 500
 
 // stream tells a caller of changes until they leave.
 func (s *Service) stream(ctx context.Context, f filter, last string, w http.ResponseWriter) error {
-	ctx, cancel := context.WithTimeout(ctx, streamTime)
+	ctx, cancel := context.WithTimeout(ctx, sse.Life)
 	defer cancel()
 	from, done, err := s.follow(ctx, f.caller)
 	if err != nil {
@@ -77,7 +69,7 @@ func (s *Service) stream(ctx context.Context, f filter, last string, w http.Resp
 	}
 	defer done()
 	// The cursor is read before the events: what is committed meanwhile comes from the feed too.
-	out := &writer{w: w, filter: f, cursor: s.Feed.Cursor(), sent: map[int64]bool{}}
+	cursor := s.Feed.Cursor()
 	var missed []outbox.Stored
 	if last != "" {
 		number, err := strconv.ParseInt(last, 10, 64)
@@ -88,11 +80,8 @@ func (s *Service) stream(ctx context.Context, f filter, last string, w http.Resp
 			return err
 		}
 	}
-	h := w.Header()
-	h.Set("Content-Type", eventStream)
-	h.Set("Cache-Control", "no-store, no-transform")
-	h.Set("X-Accel-Buffering", "no") // a proxy in front must not hold events back
-	out.text = fmt.Sprintf("retry: %d\n\n", retry)
+	out := &writer{Writer: sse.Begin(w), filter: f, cursor: cursor, sent: map[int64]bool{}}
+	w.Header().Set("Cache-Control", "no-store, no-transform") // a proxy must not gather events to compress them
 	if len(missed) > replayMost {
 		out.event("reset", []byte("{}"))
 		missed = nil
@@ -101,9 +90,9 @@ func (s *Service) stream(ctx context.Context, f filter, last string, w http.Resp
 		return err
 	}
 	out.event("ready", []byte("{}"))
-	alive := time.NewTicker(aliveEvery)
+	alive := time.NewTicker(sse.AliveEvery)
 	defer alive.Stop()
-	for out.flush() {
+	for out.Flush() {
 		select {
 		case b, ok := <-from.C:
 			if !ok {
@@ -114,7 +103,7 @@ func (s *Service) stream(ctx context.Context, f filter, last string, w http.Resp
 				return err
 			}
 		case <-alive.C:
-			out.text = ": \n\n"
+			out.Alive()
 		case <-s.Ending:
 			return nil // the client comes again, to another server or the next
 		case <-ctx.Done():
@@ -126,11 +115,10 @@ func (s *Service) stream(ctx context.Context, f filter, last string, w http.Resp
 
 // writer writes events to one client.
 type writer struct {
+	*sse.Writer
 	filter
-	w      http.ResponseWriter
 	cursor int64
 	sent   map[int64]bool // what was missed and sent, and may come from the feed again
-	text   string
 }
 
 func (o *writer) changes(events []outbox.Stored) error {
@@ -158,18 +146,5 @@ func (o *writer) changes(events []outbox.Stored) error {
 }
 
 func (o *writer) event(name string, data []byte) {
-	o.text += fmt.Sprintf("id: %d\nevent: %s\ndata: %s\n\n", o.cursor, name, data)
-}
-
-// flush sends what was written, and reports whether the client is still there.
-func (o *writer) flush() bool {
-	text := o.text
-	o.text = ""
-	if text == "" {
-		return true
-	}
-	if _, err := io.WriteString(o.w, text); err != nil {
-		return false
-	}
-	return http.NewResponseController(o.w).Flush() == nil
+	o.Event(strconv.FormatInt(o.cursor, 10), name, data)
 }

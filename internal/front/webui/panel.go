@@ -17,6 +17,7 @@ import (
 	"stead.dev/stead/internal/platform/auth"
 	"stead.dev/stead/internal/platform/fault"
 	"stead.dev/stead/internal/platform/i18n"
+	"stead.dev/stead/internal/platform/sse"
 )
 
 // The panel is a single-page application (web/panel) and a client of the interface. It holds no token: its requests
@@ -315,7 +316,7 @@ func (ui *UI) bySession(r *http.Request) api.Authenticator {
 	token, language := ui.cookie(r, sessionCookie), ui.cookie(r, langCookie)
 	sandbox := r.Header.Get(worldHeader) == "sandbox"
 	// A page that is told of changes is open, which does not mean that somebody is there.
-	unattended := r.Method == http.MethodGet && r.Header.Get("Accept") == "text/event-stream"
+	unattended := r.Method == http.MethodGet && r.Header.Get("Accept") == sse.ContentType
 	session := func(ctx context.Context) (account.Session, error) {
 		if token == "" {
 			return account.Session{}, fault.Unauthenticated.New()

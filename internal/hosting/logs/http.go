@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"strconv"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -19,6 +18,7 @@ import (
 	"stead.dev/stead/internal/platform/api"
 	"stead.dev/stead/internal/platform/auth"
 	"stead.dev/stead/internal/platform/fault"
+	"stead.dev/stead/internal/platform/sse"
 	"stead.dev/stead/internal/port/panel"
 )
 
@@ -98,8 +98,6 @@ func (in *listIn) query() (panel.LogQuery, error) {
 	return q, nil
 }
 
-const eventStream = "text/event-stream"
-
 // Operations are this section's part of the specification's section "Service management"; resources,
 // section 22.
 func (s *Service) Operations() []api.Route {
@@ -117,7 +115,7 @@ func (s *Service) Operations() []api.Route {
 			},
 			Stream: s.serve,
 			Document: func(op *huma.Operation) {
-				op.Responses["200"].Content[eventStream] = &huma.MediaType{Schema: &huma.Schema{Type: "string"}}
+				op.Responses["200"].Content[sse.ContentType] = &huma.MediaType{Schema: &huma.Schema{Type: "string"}}
 			},
 		},
 		site.Read(api.Operation[statisticsIn, statisticsWire]{
@@ -255,17 +253,14 @@ func encode(v any) ([]byte, error) {
 }
 
 const (
-	readTime   = 30 * time.Second
-	streamTime = time.Hour
-	// retry is how long a client waits before it comes again, in milliseconds.
-	retry = 3000
+	readTime = 30 * time.Second
 	// longest is the longest line that a panel sends.
 	longest = 1 << 20
 )
 
 // stream passes a log on as server-sent events.
 func (s *Service) stream(ctx context.Context, p auth.Principal, serviceID int64, q panel.LogQuery, w http.ResponseWriter) error {
-	ctx, cancel := context.WithTimeout(ctx, streamTime)
+	ctx, cancel := context.WithTimeout(ctx, sse.Life)
 	defer cancel()
 	lines, err := s.follow(ctx, p.AccountID, serviceID, q)
 	if err != nil {
@@ -279,28 +274,17 @@ func (s *Service) stream(ctx context.Context, p auth.Principal, serviceID int64,
 		case <-ctx.Done():
 		}
 	}()
-	h := w.Header()
-	h.Set("Content-Type", eventStream)
-	h.Set("Cache-Control", "no-store")
-	h.Set("X-Accel-Buffering", "no") // a proxy in front must not hold lines back
-	flush := http.NewResponseController(w)
-	if _, err := io.WriteString(w, "retry: "+strconv.Itoa(retry)+"\n\n"); err != nil {
-		return nil // the client left
-	}
-	if err := flush.Flush(); err != nil {
+	out := sse.Begin(w)
+	if !out.Flush() {
 		return nil // the client left
 	}
 	in := bufio.NewScanner(lines)
 	in.Buffer(make([]byte, 0, 64<<10), longest)
 	for in.Scan() {
-		event, err := eventOf(in.Bytes())
-		if err != nil {
+		if err := write(out, in.Bytes()); err != nil {
 			return err
 		}
-		if _, err := w.Write(event); err != nil {
-			return nil // the client left
-		}
-		if err := flush.Flush(); err != nil {
+		if !out.Flush() {
 			return nil // the client left
 		}
 	}
@@ -310,18 +294,20 @@ func (s *Service) stream(ctx context.Context, p auth.Principal, serviceID int64,
 	return nil
 }
 
-// eventOf is a line of a panel's stream as an event; an empty one is a comment.
-func eventOf(line []byte) ([]byte, error) {
+// write writes a line of a panel's stream as an event; an empty one shows that the panel lives.
+func write(out *sse.Writer, line []byte) error {
 	if len(bytes.TrimSpace(line)) == 0 {
-		return []byte(": \n\n"), nil
+		out.Alive()
+		return nil
 	}
 	var l panel.LogLine
 	if err := json.Unmarshal(line, &l); err != nil {
-		return nil, fmt.Errorf("logs: a line of the panel: %w", err)
+		return fmt.Errorf("logs: a line of the panel: %w", err)
 	}
 	data, err := encode(wireOf(l))
 	if err != nil {
-		return nil, err
+		return err
 	}
-	return fmt.Appendf(nil, "id: %s\ndata: %s\n", l.Cursor, data), nil // the data ends with a line break
+	out.Event(l.Cursor, "", data)
+	return nil
 }
