@@ -58,9 +58,10 @@ func (w Sought) picks(a Article) bool {
 	return found && written && (draft || !w.Drafts)
 }
 
-// Written lists the articles that somebody has sought, by kind and slug, seen by readers or not. There are some hundreds.
+// Written lists the articles that somebody has sought, by kind and slug, seen by readers or not, without their bodies. There are
+// some hundreds.
 func (s *Service) Written(ctx context.Context, w Sought, limit, offset int) (page []Editor, total int, err error) {
-	all, err := listAll(ctx, s.DB)
+	all, err := listAll(ctx, s.DB, false)
 	if err != nil {
 		return nil, 0, fmt.Errorf("articles: read all: %w", err)
 	}
@@ -199,19 +200,17 @@ func (s *Service) edit(
 // write writes an article as the company's.
 func (s *Service) write(ctx context.Context, tx *db.Tx, a Article) (Editor, error) {
 	a.source = fromCompany
-	if err := put(ctx, tx, a); err != nil {
+	id, err := put(ctx, tx, a)
+	if err != nil {
 		return Editor{}, fmt.Errorf("articles: write %s: %w", name(a), err)
 	}
-	id, err := findByName(ctx, tx, a.Kind, a.Slug)
-	if err == nil {
-		a, err = readArticle(ctx, tx, id)
-	}
+	a, err = readArticle(ctx, tx, id)
 	return editorOf(a), err
 }
 
 // linkedFrom names the articles that lead to one.
 func linkedFrom(ctx context.Context, q db.Querier, to Article) ([]string, error) {
-	all, err := listAll(ctx, q)
+	all, err := listAll(ctx, q, true)
 	if err != nil {
 		return nil, fmt.Errorf("articles: read all: %w", err)
 	}

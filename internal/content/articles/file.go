@@ -48,7 +48,12 @@ func (p Problems) Error() string {
 }
 
 func (p *Problems) add(file string, line int, format string, args ...any) {
-	*p = append(*p, Problem{File: file, Line: line, Text: fmt.Sprintf(format, args...)})
+	p.addAs("", nil, file, line, format, args...)
+}
+
+// addAs is add for what those who write in a browser are told by a text of the catalogue.
+func (p *Problems) addAs(code string, data map[string]any, file string, line int, format string, args ...any) {
+	*p = append(*p, Problem{File: file, Line: line, Text: fmt.Sprintf(format, args...), code: code, data: data})
 }
 
 // filePath is the name of the file of a text.

@@ -60,9 +60,7 @@ func (b bundle) dangling(there map[string]source) (problems Problems) {
 	for _, f := range b.files {
 		for _, r := range f.references {
 			if _, before := there[r.String()]; !has[r.String()] && !before {
-				problems.add(f.path, r.line, "there is no %s", r)
-				last := &problems[len(problems)-1]
-				last.code, last.data = "article_dangling", map[string]any{"Name": r.String()}
+				problems.addAs("article_dangling", map[string]any{"Name": r.String()}, f.path, r.line, "there is no %s", r)
 			}
 		}
 	}
@@ -74,7 +72,7 @@ func name(a Article) string { return string(a.Kind) + "/" + a.Slug }
 
 // apply writes what differs. It reads the present state under the lock of change.
 func (s *Service) apply(ctx context.Context, tx *db.Tx, b bundle, from source, prune bool, r *Report) error {
-	present, err := listAll(ctx, tx)
+	present, err := listAll(ctx, tx, true)
 	if err != nil {
 		return fmt.Errorf("articles: read all: %w", err)
 	}
@@ -90,7 +88,7 @@ func (s *Service) apply(ctx context.Context, tx *db.Tx, b bundle, from source, p
 			continue
 		}
 		a.source = from
-		if err := put(ctx, tx, a); err != nil {
+		if _, err := put(ctx, tx, a); err != nil {
 			return fmt.Errorf("articles: write %s: %w", name(a), err)
 		}
 		r.note(there, name(a))
@@ -148,7 +146,7 @@ func (r *Report) note(there bool, name string) {
 
 // Files are the articles and pictures in the form that Import reads, by the paths of their files.
 func (s *Service) Files(ctx context.Context) (map[string][]byte, error) {
-	all, err := listAll(ctx, s.DB)
+	all, err := listAll(ctx, s.DB, true)
 	if err != nil {
 		return nil, fmt.Errorf("articles: read all: %w", err)
 	}

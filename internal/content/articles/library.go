@@ -145,7 +145,7 @@ func unchanged(ctx context.Context, tx *db.Tx, b bundle, brought map[string]stri
 		}
 	}
 	has := b.names()
-	present, err := listAll(ctx, tx)
+	present, err := listAll(ctx, tx, true)
 	if err != nil {
 		return kept, gone, err
 	}

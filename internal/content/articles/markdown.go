@@ -177,9 +177,7 @@ func eachLink(doc ast.Node, visit func(n ast.Node, target string) string) {
 func checkMarkdown(f *file, problems *Problems) {
 	doc, source := parseMarkdown(f.text.Body)
 	wrong := func(n ast.Node, code string, data map[string]any, format string, args ...any) {
-		problems.add(f.path, f.bodyLine+lineOf(n, source), format, args...)
-		last := &(*problems)[len(*problems)-1]
-		last.code, last.data = code, data
+		problems.addAs(code, data, f.path, f.bodyLine+lineOf(n, source), format, args...)
 	}
 	_ = ast.Walk(doc, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
 		if !entering {

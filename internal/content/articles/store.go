@@ -80,16 +80,7 @@ func countCategories(ctx context.Context, q db.Querier, now time.Time, k Kind) (
 
 // findVisible reads an article that readers see, with its texts.
 func findVisible(ctx context.Context, q db.Querier, now time.Time, k Kind, slug string) (Article, error) {
-	a, err := scanArticle(q.QueryRow(ctx, `SELECT `+columns+` FROM articles a WHERE a.kind = $2 AND a.slug = $3 AND `+visible, now, k, slug))
-	if errors.Is(err, db.ErrNoRows) {
-		return a, fault.NotFound.New()
-	}
-	if err != nil {
-		return a, err
-	}
-	one := []Article{a}
-	err = readTexts(ctx, q, one, false, true)
-	return one[0], err
+	return withTexts(ctx, q, false, q.QueryRow(ctx, `SELECT `+columns+` FROM articles a WHERE a.kind = $2 AND a.slug = $3 AND `+visible, now, k, slug))
 }
 
 // listByID reads visible articles by their ids, without bodies, in the order of the ids.
@@ -116,17 +107,22 @@ func listByID(ctx context.Context, q db.Querier, now time.Time, ids []int64) ([]
 }
 
 // listAll reads all articles, seen or not, with their texts.
-func listAll(ctx context.Context, q db.Querier) ([]Article, error) {
+func listAll(ctx context.Context, q db.Querier, bodies bool) ([]Article, error) {
 	all, err := db.Collect(ctx, q, scanArticle, `SELECT `+columns+` FROM articles a ORDER BY a.kind, a.slug`)
 	if err != nil {
 		return nil, err
 	}
-	return all, readTexts(ctx, q, all, true, true)
+	return all, readTexts(ctx, q, all, true, bodies)
 }
 
 // readArticle reads an article, seen or not, with its texts.
 func readArticle(ctx context.Context, q db.Querier, id int64) (Article, error) {
-	a, err := scanArticle(q.QueryRow(ctx, `SELECT `+columns+` FROM articles a WHERE a.id = $1`, id))
+	return withTexts(ctx, q, true, q.QueryRow(ctx, `SELECT `+columns+` FROM articles a WHERE a.id = $1`, id))
+}
+
+// withTexts reads the article of a row with its texts.
+func withTexts(ctx context.Context, q db.Querier, drafts bool, row db.Row) (Article, error) {
+	a, err := scanArticle(row)
 	if errors.Is(err, db.ErrNoRows) {
 		return a, fault.NotFound.New()
 	}
@@ -134,7 +130,7 @@ func readArticle(ctx context.Context, q db.Querier, id int64) (Article, error) {
 		return a, err
 	}
 	one := []Article{a}
-	err = readTexts(ctx, q, one, true, true)
+	err = readTexts(ctx, q, one, drafts, true)
 	return one[0], err
 }
 
@@ -189,32 +185,31 @@ func readTexts(ctx context.Context, q db.Querier, all []Article, drafts, bodies 
 }
 
 // put writes an article whole.
-func put(ctx context.Context, tx *db.Tx, a Article) error {
-	var id int64
-	err := tx.QueryRow(ctx, `INSERT INTO articles (kind, slug, category, position, published_at, source, version) VALUES ($1, $2, $3, $4, $5, $6, 1)
+func put(ctx context.Context, tx *db.Tx, a Article) (id int64, err error) {
+	err = tx.QueryRow(ctx, `INSERT INTO articles (kind, slug, category, position, published_at, source, version) VALUES ($1, $2, $3, $4, $5, $6, 1)
 		ON CONFLICT (kind, slug) DO UPDATE SET category = excluded.category, position = excluded.position,
 			published_at = excluded.published_at, source = excluded.source, version = articles.version + 1
 		RETURNING id`, a.Kind, a.Slug, a.Category, a.Position, orNull(a.PublishedAt), a.source).Scan(&id)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	if _, err := tx.Exec(ctx, `DELETE FROM articles_texts WHERE article_id = $1`, id); err != nil {
-		return err
+		return 0, err
 	}
 	for _, lang := range a.Languages() {
 		t := a.Texts[lang]
 		keywords, err := json.Marshal(append([]string{}, t.Keywords...))
 		if err != nil {
-			return err
+			return 0, err
 		}
 		_, err = tx.Exec(ctx, `INSERT INTO articles_texts (article_id, lang, title, description, keywords, author, updated_at, draft, body, sort_key)
 			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
 			id, lang, t.Title, t.Description, string(keywords), t.Author, orNull(t.UpdatedAt), t.Draft, t.Body, sortKey(lang, t.Title))
 		if err != nil {
-			return err
+			return 0, err
 		}
 	}
-	return nil
+	return id, nil
 }
 
 // orNull is nil for the zero time.
