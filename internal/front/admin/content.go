@@ -145,15 +145,12 @@ func articleSubject(id int64, language string) subject {
 	return subject{kind: "article", key: strconv.FormatInt(id, 10), state: articleState(strconv.FormatInt(id, 10), language)}
 }
 
-// articleState reads an article, whose id is an expression of ours, with its text in a language; null when there is none.
+// articleState reads an article, whose id is an expression of ours, with its text in a language.
 func articleState(id, language string) audit.State {
 	article := columnsOf("articles", articleColumns, "id = "+id)
 	text := columnsOf("articles_texts", "lang, title, description, keywords, author, updated_at, draft, body", "article_id = "+id+" AND lang = $1", language)
 	return func(ctx context.Context, q db.Querier) (any, error) {
 		whole, err := article(ctx, q)
-		if errors.Is(err, fault.NotFound) {
-			return nil, nil //nolint:nilnil // it is removed
-		}
 		if err != nil {
 			return nil, err
 		}

@@ -121,7 +121,7 @@ func (s *Store) countVolume(ctx context.Context, v volume, t *traffic) error {
 	if err != nil {
 		return err
 	}
-	start := t.Offset
+	start, day := t.Offset, s.cfg.Now().UTC().Format(dayForm)
 	err = forwards(bounded(ctx, in, v.most-start), func(line []byte, _, next int64) bool {
 		t.Offset = start + next
 		if l, sent, ok := ParseAccess(string(line)); ok {
@@ -132,7 +132,7 @@ func (s *Store) countVolume(ctx context.Context, v volume, t *traffic) error {
 				t.Month, t.Bytes = month, sent
 			}
 			// Lines are a little out of order, and the machine's clock may have been ahead.
-			if over, ended := t.advance(min(l.At.UTC().Format(dayForm), s.cfg.Now().UTC().Format(dayForm))); ended {
+			if over, ended := t.advance(min(l.At.UTC().Format(dayForm), day)); ended {
 				t.over = append(t.over, over)
 			}
 			t.Today.add(l, sent, parseAgent(string(line)))
