@@ -204,8 +204,15 @@ func provider(ctx context.Context, d *db.DB, from fs.FS) (p *goose.Provider, don
 		done = func() { _ = handle.Close() }
 	}
 	p, err = goose.NewProvider(dialect, handle, engineFS{words[d.Engine()], from}, goose.WithAllowOutofOrder(true), goose.WithDisableGlobalRegistry(true))
+	var applied int64
 	if err == nil {
-		err = errors.Join(refuseUnreleased(ctx, p, handle), refuseNewer(ctx, handle, newest(from)))
+		applied, err = p.GetDBVersion(ctx) // makes goose's table where there is none
+	}
+	if err == nil {
+		err = refuseUnreleased(ctx, handle)
+	}
+	if err == nil {
+		err = refuseNewer(ctx, handle, applied, newest(from))
 	}
 	if err != nil {
 		done()
@@ -214,10 +221,7 @@ func provider(ctx context.Context, d *db.DB, from fs.FS) (p *goose.Provider, don
 	return p, done, nil
 }
 
-func refuseUnreleased(ctx context.Context, p *goose.Provider, handle *sql.DB) error {
-	if _, err := p.GetDBVersion(ctx); err != nil { // makes goose's table where there is none
-		return err
-	}
+func refuseUnreleased(ctx context.Context, handle *sql.DB) error {
 	var unreleased bool
 	err := handle.QueryRowContext(ctx, `SELECT COUNT(*) > 0 FROM goose_db_version WHERE version_id = $1`, firstUnreleased).Scan(&unreleased)
 	if err == nil && unreleased {
@@ -226,15 +230,13 @@ func refuseUnreleased(ctx context.Context, p *goose.Provider, handle *sql.DB) er
 	return err
 }
 
-// refuseNewer returns ErrNewer, and which release fits, when the database has migrations after the last one of this program.
-func refuseNewer(ctx context.Context, handle *sql.DB, last int64) error {
-	var applied int64
-	err := handle.QueryRowContext(ctx, `SELECT COALESCE(MAX(version_id), 0) FROM goose_db_version WHERE is_applied`).Scan(&applied)
-	if err != nil || applied <= last {
-		return err
+// refuseNewer returns ErrNewer, and which release fits, when the last migration of the database comes after that of this program.
+func refuseNewer(ctx context.Context, handle *sql.DB, applied, last int64) error {
+	if applied <= last {
+		return nil
 	}
 	var fits string
-	err = handle.QueryRowContext(ctx, `SELECT release FROM schema_releases WHERE migration = $1`, applied).Scan(&fits)
+	err := handle.QueryRowContext(ctx, `SELECT release FROM schema_releases WHERE migration = $1`, applied).Scan(&fits)
 	if errors.Is(err, sql.ErrNoRows) {
 		fits, err = "of a newer release", nil // it ended between migrating and noting its name
 	}
