@@ -53,6 +53,17 @@ func TestRowsAreReadByTheNamesOfTheirColumns(t *testing.T) {
 		if rows, err := read(`["a"`); err == nil || !strings.Contains(err.Error(), "tags") {
 			t.Errorf("JSON that is cut off: %v, %v; want an error that names the column", rows, err)
 		}
+		// One row leaves nothing to the next, neither where that has NULL nor in what the first has answered.
+		next, err := read(`["c", "d"]`)
+		none, err2 := parts.Scan(d.QueryRow(t.Context(), `SELECT `+parts.Columns()+` FROM (SELECT 1 AS id, 'x' AS name, 7 AS amount, 1 AS made_at,
+			CAST(NULL AS BIGINT) AS gone_at, CAST(NULL AS `+map[string]string{"sqlite": "BLOB", "postgres": "BYTEA"}[d.Engine()]+`) AS content,
+			CAST(NULL AS TEXT) AS tags) p`))
+		if err := errors.Join(err, err2); err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(got.tags, want.tags) || !slices.Equal(next[0].tags, []string{"c", "d"}) || none.tags != nil || none.content != nil || none.goneAt != nil {
+			t.Errorf("rows after each other: %+v, %+v, %+v", got, next, none)
+		}
 		empty := `SELECT ` + parts.Columns() + ` FROM (SELECT 1 AS id, 'x' AS name, CAST(NULL AS BIGINT) AS amount, 1 AS made_at, CAST(NULL AS BIGINT) AS gone_at,
 			CAST(NULL AS TEXT) AS content, CAST(NULL AS TEXT) AS tags) p`
 		if _, err := parts.Scan(d.QueryRow(t.Context(), empty+` WHERE 1 = 0`)); !errors.Is(err, db.ErrNoRows) {
