@@ -41,6 +41,10 @@ const parse = (time: string | Date) => (typeof time === "string" ? new Date(time
 export const day = (time: string | Date) =>
   new Intl.DateTimeFormat(currentLang(), { dateStyle: "medium" }).format(parse(time));
 
+/** A day of the calendar, such as "2026-11-27", which is the same in all zones. */
+export const date = (calendarDay: string) =>
+  new Intl.DateTimeFormat(currentLang(), { dateStyle: "medium", timeZone: "UTC" }).format(new Date(calendarDay));
+
 export const moment = (time: string | Date) =>
   new Intl.DateTimeFormat(currentLang(), { dateStyle: "medium", timeStyle: "short" }).format(parse(time));
 

@@ -10,12 +10,12 @@ import { router } from "~/app/router";
 import { t } from "~/app/texts";
 
 import { affected, endingOf } from "./affected";
-import { claim, forget, lastCursor, remember } from "./memory";
+import { claim, forget, lastCursor, remember, whose } from "./memory";
 
 /** What one tab, which holds the connection, tells the others of this browser. */
 type Told = { message: Message } | { connected: boolean } | { who: true };
 
-const name = `stead.live${boot.base}/${boot.account?.id ?? boot.client?.service ?? 0}`;
+const name = `stead.live${whose}`;
 
 /** Tells this tab of what changes: pages read it again, and what somebody waited for ends in a notice. */
 export function Live() {

@@ -1,7 +1,8 @@
 import type { Change } from "~/api/live";
 import { boot } from "~/app/boot";
 
-const whose = `${boot.base}/${boot.account?.id ?? boot.client?.service ?? 0}`;
+/** Whose events are told here: each account of a browser has its own. */
+export const whose = `${boot.base}/${boot.account?.id ?? boot.client?.service ?? 0}`;
 const cursorKey = `stead.live.cursor${whose}`;
 const toldKey = `stead.live.told${whose}`;
 

@@ -1,11 +1,10 @@
-import { Card, Group, SimpleGrid, Stack, Text } from "@mantine/core";
+import { Group, SimpleGrid, Stack, Text } from "@mantine/core";
 import { IconCircleCheck } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
-import type { ReactNode } from "react";
 
 import type { Schemas } from "~/api/staff";
-import { day, number, percent } from "~/i18n/formats";
+import { date, number, percent } from "~/i18n/formats";
 import { StaffLink } from "~/ui/staff/StaffLink";
 import { Load } from "~/ui/Load";
 import { PageHeader } from "~/ui/PageHeader";
@@ -17,6 +16,7 @@ import { When } from "~/ui/When";
 
 import { dashboard, type Attention } from "./api";
 import { Bars } from "~/ui/Bars";
+import { Figure } from "~/ui/Figure";
 import { cure, tone } from "./places";
 import { t } from "./texts";
 
@@ -109,22 +109,6 @@ function Figures({ data }: { data: Schemas["AdminDashboard"] }) {
   );
 }
 
-function Figure({ label, value, note }: { label: string; value: ReactNode; note: string }) {
-  return (
-    <Card withBorder padding="md">
-      <Text size="sm" c="dimmed">
-        {label}
-      </Text>
-      <Text size="xl" fw={650}>
-        {value}
-      </Text>
-      <Text size="sm" c="dimmed">
-        {note}
-      </Text>
-    </Card>
-  );
-}
-
 function Sales({ days }: { days: Schemas["AdminDayOfSales"][] }) {
   return (
     <SectionCard id="sales" title={t("sales")}>
@@ -135,7 +119,7 @@ function Sales({ days }: { days: Schemas["AdminDayOfSales"][] }) {
           value: one.sold_usd_cents,
           bad: one.refunded_usd_cents,
           label: t("sales.day", {
-            day: day(one.day + "T12:00:00Z"),
+            day: date(one.day),
             count: one.orders,
             sold: usd(one.sold_usd_cents),
             refunded: usd(one.refunded_usd_cents),
@@ -161,7 +145,7 @@ function Renewals({ days }: { days: Schemas["AdminDayRenewals"][] }) {
           value: one.services,
           bad: one.uncovered,
           label: t("renewals.day", {
-            day: day(one.day + "T12:00:00Z"),
+            day: date(one.day),
             count: one.services,
             amount: usd(one.amount_usd_cents),
             uncovered: one.uncovered,

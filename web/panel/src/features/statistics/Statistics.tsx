@@ -1,12 +1,13 @@
-import { Card, Code, SegmentedControl, SimpleGrid, Stack, Text } from "@mantine/core";
+import { Code, SegmentedControl, SimpleGrid, Stack, Text } from "@mantine/core";
 import { IconChartBar } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
 
-import { bytes, day, number } from "~/i18n/formats";
+import { bytes, date, number } from "~/i18n/formats";
 import { AnchorLink } from "~/ui/AnchorLink";
 import { Bars } from "~/ui/Bars";
 import { DataTable } from "~/ui/DataTable";
 import { Empty } from "~/ui/Empty";
+import { Figure } from "~/ui/Figure";
 import { Load } from "~/ui/Load";
 import { PageHeader } from "~/ui/PageHeader";
 import { SectionCard } from "~/ui/SectionCard";
@@ -52,10 +53,10 @@ function Counted({ service, data }: { service: number; data: Data }) {
   return (
     <Stack>
       <SimpleGrid cols={{ base: 2, md: 4 }}>
-        <Figure title={t("visitors")} value={number(all.visitors)} note={t("visitors.note")} />
-        <Figure title={t("views")} value={number(all.views)} />
-        <Figure title={t("traffic")} value={bytes(all.bytes)} />
-        <Figure title={t("bots")} value={number(all.bots)} note={t("bots.note")} />
+        <Figure label={t("visitors")} value={number(all.visitors)} note={t("visitors.note")} />
+        <Figure label={t("views")} value={number(all.views)} />
+        <Figure label={t("traffic")} value={bytes(all.bytes)} />
+        <Figure label={t("bots")} value={number(all.bots)} note={t("bots.note")} />
       </SimpleGrid>
       <SectionCard id="views" title={t("chart.views")}>
         <Bars
@@ -118,25 +119,7 @@ function Counted({ service, data }: { service: number; data: Data }) {
   );
 }
 
-const date = (text: string) => day(text + "T12:00:00Z");
-
 const when = ({ from, to }: Period) => (from === to ? date(from) : t("days", { from: date(from), to: date(to) }));
-
-function Figure({ title, value, note }: { title: string; value: string; note?: string }) {
-  return (
-    <Card withBorder>
-      <Text size="sm">{title}</Text>
-      <Text fz="xl" fw={600}>
-        {value}
-      </Text>
-      {note && (
-        <Text size="sm" c="dimmed">
-          {note}
-        </Text>
-      )}
-    </Card>
-  );
-}
 
 function Amounts({ of }: { of: { label: string; value: string }[] }) {
   return (
