@@ -1,1 +1,0 @@
-import{n as e}from"./Stack-DAQZUxPs.js";import{a as t,f as n,l as r,n as i}from"./formats-D97rd86u.js";import{ca as a}from"./routes-Z1Svnfi-.js";var o=a();function s({time:a,form:s=`moment`}){let c=s===`day`?i(a):s===`relative`?r(a):t(a);return(0,o.jsx)(e,{label:n(a),events:{hover:!0,focus:!1,touch:!0},children:(0,o.jsx)(`time`,{dateTime:a,children:c})})}export{s as t};

@@ -1,1 +1,0 @@
-import{Ri as e}from"./routes-Z1Svnfi-.js";var t=e(`staffmenu`);export{t};

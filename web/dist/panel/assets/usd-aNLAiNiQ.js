@@ -1,1 +1,0 @@
-import{o as e}from"./formats-D97rd86u.js";var t=t=>e({amount:t,currency:`USD`});export{t};
