@@ -17,7 +17,6 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"runtime/debug"
 	"strconv"
 	"strings"
 	"time"
@@ -33,6 +32,7 @@ const (
 	agent      = "-"
 	shell      = "/bin/bash"
 	sftpServer = "/usr/lib/openssh/sftp-server"
+	limiter    = "/usr/bin/prlimit"
 )
 
 // Main begins the session. args are the words after Word: the socket of the agent, or "-" for a session that the agent
@@ -65,14 +65,13 @@ func Main(args, environ []string) error {
 		return err
 	}
 	program, words := become(valueOf(environ, "SSH_ORIGINAL_COMMAND"), home)
-	environ = environment(environ, home)
-	// The limits come last: this process has more address space than an account may have, so it gets no more of it after
-	// them, and the collector, which would want some, rests until the program takes its place.
-	debug.SetGCPercent(-1)
-	if err := limit(processes, memory); err != nil {
+	if program, words, err = below(memory, program, words); err != nil {
 		return err
 	}
-	if err := unix.Exec(program, words, environ); err != nil {
+	if err := limit(processes); err != nil {
+		return err
+	}
+	if err := unix.Exec(program, words, environment(environ, home)); err != nil {
 		return fmt.Errorf("session: %s: %w", program, err)
 	}
 	return nil
@@ -160,13 +159,32 @@ func environment(environ []string, home string) []string {
 	return env
 }
 
-// limit sets the kernel's limits of the session.
-func limit(processes, memory uint64) error {
+// below has the program begin with a limit of memory in mebibytes; 0 is none. This process cannot take it on itself: it has
+// more address space than an account may have already, and its threads ask for more at any time.
+func below(memory uint64, program string, words []string) (string, []string, error) {
+	if memory == 0 {
+		return program, words, nil
+	}
+	var now unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_AS, &now); err != nil {
+		return "", nil, fmt.Errorf("session: %w", err)
+	}
+	if words[0] == "-bash" { // a name that only exec can give
+		words = []string{shell, "--login"}
+	} else {
+		words = append([]string{program}, words[1:]...)
+	}
+	most := strconv.FormatUint(min(memory<<20, now.Max), 10)
+	return limiter, append([]string{"prlimit", "--as=" + most + ":" + most}, words...), nil
+}
+
+// limit sets the kernel's other limits of the session.
+func limit(processes uint64) error {
 	set := []struct {
 		resource int
 		most     uint64
 	}{
-		{unix.RLIMIT_CORE, 0}, {unix.RLIMIT_NOFILE, 4096}, {unix.RLIMIT_NPROC, processes}, {unix.RLIMIT_AS, memory << 20},
+		{unix.RLIMIT_CORE, 0}, {unix.RLIMIT_NOFILE, 4096}, {unix.RLIMIT_NPROC, processes},
 	}
 	for _, l := range set {
 		if l.most == 0 && l.resource != unix.RLIMIT_CORE {
