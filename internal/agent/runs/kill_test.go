@@ -229,8 +229,8 @@ func TestACancelledRunEndsAndWhatItUsedIsCharged(t *testing.T) {
 			w.T.Error(r)
 		}
 		w.whole()
-		if w.purse.revenue != 1 || w.file("/public_html/index.html") != homePage {
-			w.T.Errorf("charged %d, the page is %q", w.purse.revenue, w.file("/public_html/index.html"))
+		if w.purse.revenue() != 1 || w.file("/public_html/index.html") != homePage {
+			w.T.Errorf("charged %d, the page is %q", w.purse.revenue(), w.file("/public_html/index.html"))
 		}
 	})
 	engines(t, hours, func(w *world) { // while a model thinks

@@ -41,8 +41,8 @@ func TestTheAgentChangesAPageAndItIsUndoneAndRedone(t *testing.T) {
 			w.T.Errorf("the change: %+v", c)
 		}
 		w.whole()
-		if w.purse.revenue != 2 { // three answers of 0.45 cents, rounded up once
-			w.T.Errorf("revenue %d", w.purse.revenue)
+		if w.purse.revenue() != 2 { // three answers of 0.45 cents, rounded up once
+			w.T.Errorf("revenue %d", w.purse.revenue())
 		}
 		const told = "run.started step.started usage tool.started tool.finished step.started usage tool.started change.recorded tool.finished step.started usage run.completed"
 		if got := w.kinds(a.ID); got != told {

@@ -86,47 +86,43 @@ func (m *machine) CheckPHP(_ context.Context, _ string, source []byte) (string, 
 	return "", nil
 }
 
-// purse keeps the money of the tests' customer.
+// purse keeps the money of the tests' customer, in the transactions of who charges it.
 type purse struct {
-	mu      sync.Mutex
-	balance money.USDCents
-	held    map[sale.Reference]money.USDCents
-	revenue money.USDCents
-	ended   map[sale.Reference]money.USDCents
+	*world
+
+	most money.USDCents // what the customer paid in
 }
 
-func (p *purse) Charge(_ context.Context, tx *db.Tx, c sale.Charge) error {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if c.Amount > p.balance {
+// open makes the table of the purse.
+func (p *purse) open() {
+	p.Must(p.Service.DB.InTx(p.T.Context(), func(ctx context.Context, tx *db.Tx) error {
+		_, err := tx.Exec(ctx, `CREATE TABLE purse (run BIGINT PRIMARY KEY, held BIGINT NOT NULL, captured BIGINT NOT NULL)`)
+		return err
+	}))
+}
+
+func (p *purse) Charge(ctx context.Context, tx *db.Tx, c sale.Charge) error {
+	var gone money.USDCents
+	if err := tx.QueryRow(ctx, `SELECT COALESCE(SUM(held + captured), 0) FROM purse`).Scan(&gone); err != nil {
+		return err
+	}
+	if c.Amount > p.most-gone {
 		return fault.InsufficientFunds.New()
 	}
-	tx.OnCommit(func() {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		p.balance -= c.Amount
-		p.held[c.Reference] = c.Amount
-	})
-	return nil
+	_, err := tx.Exec(ctx, `INSERT INTO purse (run, held, captured) VALUES ($1, $2, 0)`, c.Reference.ID, c.Amount)
+	return err
 }
 
-func (p *purse) CapturePart(_ context.Context, tx *db.Tx, ref sale.Reference, amount money.USDCents, _ string) error {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	held, ok := p.held[ref]
-	if !ok || amount < 0 || amount > held {
-		return fmt.Errorf("capture %d of %d held for %v", amount, held, ref)
+func (p *purse) CapturePart(ctx context.Context, tx *db.Tx, ref sale.Reference, amount money.USDCents, _ string) error {
+	n, err := tx.Exec(ctx, `UPDATE purse SET held = 0, captured = $2 WHERE run = $1 AND held > 0 AND $2 BETWEEN 0 AND held`, ref.ID, amount)
+	if err == nil && n != 1 {
+		err = fmt.Errorf("capture %d of what is not held for %v", amount, ref)
 	}
-	tx.OnCommit(func() {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		delete(p.held, ref)
-		p.ended[ref] = amount
-		p.revenue += amount
-		p.balance += held - amount
-	})
-	return nil
+	return err
 }
+
+// revenue is what was charged in all.
+func (p *purse) revenue() int { return p.number(`SELECT COALESCE(SUM(captured), 0) FROM purse`) }
 
 // signals deliver at once.
 type signals struct {
@@ -175,14 +171,15 @@ func engines(t *testing.T, transcript string, f func(w *world)) {
 			World:   base,
 			machine: &machine{},
 			dir:     base.T.TempDir(),
-			purse:   &purse{balance: startBalance, held: map[sale.Reference]money.USDCents{}, ended: map[sale.Reference]money.USDCents{}},
 			signals: &signals{}, shelf: newShelf(),
 		}
 		simulated, err := sandbox.Open(context.WithoutCancel(w.T.Context()), w.dir, w.Clock.Now, slog.New(slog.DiscardHandler))
 		w.Must(err)
 		w.T.Cleanup(func() { _ = simulated.Close() })
 		w.machine.Panel = simulated
+		w.purse = &purse{world: w, most: startBalance}
 		w.Service = w.replica(play(base.T, transcript))
+		w.purse.open()
 		w.Mount(w.Operations(), apitest.Tokens{
 			"own":     {AccountID: sitetest.Owner, ApplicationID: 1, Scopes: []string{"ai:read", "ai:write"}, FirstParty: true},
 			"other":   {AccountID: sitetest.Stranger, ApplicationID: 1, Scopes: []string{"ai:read", "ai:write"}, FirstParty: true},
@@ -349,15 +346,12 @@ func (w *world) kinds(id int64) string {
 	return strings.Join(all, " ")
 }
 
-// whole checks what holds when no run is open: nothing is held, and the money is where it belongs. The purse follows a commit,
-// so it is waited for.
+// whole checks what holds when no run is open: nothing is held.
 func (w *world) whole() {
 	w.T.Helper()
-	testkit.Eventually(w.T, 5*time.Second, func() bool {
-		w.purse.mu.Lock()
-		defer w.purse.mu.Unlock()
-		return len(w.purse.held) == 0 && w.purse.balance+w.purse.revenue == startBalance
-	}, "nothing is held, and no money is lost")
+	if n := w.number(`SELECT COUNT(*) FROM purse WHERE held > 0`); n != 0 {
+		w.T.Errorf("the money of %d runs is held", n)
+	}
 }
 
 // everything is all that the section keeps, as text.
