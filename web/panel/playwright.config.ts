@@ -11,6 +11,7 @@ export default defineConfig({
   reporter: process.env.PANEL_REPORT ? [["json", { outputFile: process.env.PANEL_REPORT }]] : "list",
   outputDir: process.env.PANEL_RESULTS ?? "test-results",
   use: {
+    actionTimeout: 90_000,
     baseURL: process.env.PANEL_URL ?? "http://127.0.0.1:8080",
     locale: "en-US",
     viewport: { width: 1280, height: 800 },

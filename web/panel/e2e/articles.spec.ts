@@ -128,7 +128,8 @@ const walks: Record<string, (walk: Walk) => Promise<void>> = {
       .click();
     const dialog = page.getByRole("dialog");
     await dialog.getByLabel(l("databases.field.name")).fill("shop");
-    await dialog.getByRole("combobox", { name: l("databases.field.engine") }).click();
+    const engine = dialog.getByRole("combobox", { name: l("databases.field.engine") });
+    await engine.press("ArrowDown"); // opens the list
     await page.getByRole("option", { name: l("databases.engine.mariadb") }).click();
     await picture("new");
     await page.keyboard.press("Escape");
@@ -414,7 +415,8 @@ languages.forEach((lang, turn) => {
       try {
         await test.step(article, () => walk({ page, customer, service, domain, lang, l, picture }));
       } catch (failure) {
-        failures.push(`${article}: ${String(failure)}`);
+        const shown = await page.locator("body").ariaSnapshot({ timeout: 5_000 }).catch(String);
+        failures.push(`${article}: ${String(failure)}\n${shown}`);
       }
     }
     expect(failures.join("\n")).toBe("");
