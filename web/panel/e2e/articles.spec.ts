@@ -5,13 +5,12 @@ import { join } from "node:path";
 import type { Page } from "@playwright/test";
 
 import { expect, test, unique, type Customer } from "./fixture";
+import { languages, like, reader, type Lang, type Reader } from "./texts";
 
 // The steps of the knowledge base's articles are tried: those of each article by a walk of this file, or by the test that
 // `tested` names. A walk takes the pictures that its article shows where PICTURES names the folder for them (`make pictures`).
 
 const library = "../../internal/content/articles/library";
-const languages = ["en", "ru", "uz"] as const;
-type Lang = (typeof languages)[number];
 
 /** The articles whose steps another test takes: its file, and a part of its title. */
 const tested: Record<string, string> = {
@@ -36,8 +35,7 @@ interface Walk {
   service: number;
   domain: string;
   lang: Lang;
-  /** A text of the panel by its folder and key, such as "dns.add". */
-  l: (key: string, values?: Record<string, string | number>) => string;
+  l: Reader;
   picture: (name: string, width?: number) => Promise<void>;
 }
 
@@ -352,37 +350,6 @@ const walks: Record<string, (walk: Walk) => Promise<void>> = {
     await expect(page.getByText(l("account.application.client_id")).first()).toBeVisible();
   },
 };
-
-/** A text like this one, with anything in the place of each §. */
-const like = (text: string) => new RegExp(`^${text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&").replaceAll("§", ".+")}$`);
-
-/** The texts of the panel in a language. */
-function reader(lang: Lang): Walk["l"] {
-  const folders = ["src", "src/features", "src/ui"].flatMap((above) =>
-    readdirSync(above, { withFileTypes: true })
-      .filter((one) => one.isDirectory())
-      .map((one) => join(above, one.name)),
-  );
-  const texts: Record<string, string | Record<string, string>> = {};
-  for (const folder of folders) {
-    let content: string;
-    try {
-      content = readFileSync(join(folder, `texts.${lang}.json`), "utf8");
-    } catch {
-      continue; // it has none
-    }
-    for (const [key, text] of Object.entries(JSON.parse(content) as typeof texts)) {
-      texts[`${folder.split("/").at(-1)}.${key}`] = text;
-    }
-  }
-  const plural = new Intl.PluralRules(lang);
-  return (key, values = {}) => {
-    const text = texts[key];
-    if (text === undefined) throw new Error(`the panel has no text ${key}`);
-    const form = typeof text === "string" ? text : (text[plural.select(Number(values.count))] ?? text.other ?? "");
-    return form.replace(/\{(\w+)\}/g, (_, name: string) => String(values[name]));
-  };
-}
 
 /** The articles that ship. */
 const articles = readdirSync(join(library, "kb"))

@@ -1,25 +1,9 @@
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
-import { get } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 import { drag } from "./drag";
-import { expect, test, unique, type Customer } from "./fixture";
-
-/** What the hosting machine serves for a domain, whatever the DNS says. */
-async function served(customer: Customer, service: number, path: string): Promise<string> {
-  const { origin_url, domain } = await customer.call<{ origin_url: string; domain: string }>(
-    "GET",
-    `/services/${service}`,
-  );
-  return new Promise((resolve, reject) => {
-    get(new URL(path, origin_url), { headers: { Host: domain } }, (response) => {
-      let body = "";
-      response.on("data", (piece) => (body += piece));
-      response.on("end", () => resolve(`${response.statusCode} ${body}`));
-    }).on("error", reject);
-  });
-}
+import { expect, served, test, unique } from "./fixture";
 
 test("a folder dragged onto the list is served at once, and a second drag asks what to do", async ({
   page,

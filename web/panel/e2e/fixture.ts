@@ -1,5 +1,6 @@
 import { execFile } from "node:child_process";
 import { randomBytes } from "node:crypto";
+import { get } from "node:http";
 import { promisify } from "node:util";
 
 import { test as base, expect, type APIRequestContext, type BrowserContext, type Page } from "@playwright/test";
@@ -78,6 +79,21 @@ export async function signIn(page: Page, email: string, password: string) {
   await page.locator("[name=password]").fill(password);
   await page.locator("main form button").first().click();
   await page.waitForURL(/\/panel/);
+}
+
+/** What the hosting machine serves for a domain, whatever the DNS says. */
+export async function served(customer: Customer, service: number, path: string): Promise<string> {
+  const { origin_url, domain } = await customer.call<{ origin_url: string; domain: string }>(
+    "GET",
+    `/services/${service}`,
+  );
+  return new Promise((resolve, reject) => {
+    get(new URL(path, origin_url), { headers: { Host: domain } }, (response) => {
+      let body = "";
+      response.on("data", (piece) => (body += piece));
+      response.on("end", () => resolve(`${response.statusCode} ${body}`));
+    }).on("error", reject);
+  });
 }
 
 /** Makes an account and answers its address and password. */

@@ -20,6 +20,11 @@ test("a shell is typed into, ends, and is opened again", async ({ page, customer
   await expect(page.locator(".xterm-rows")).toContainText("welcome to s7");
   await page.keyboard.type("ls");
   await expect(page.locator(".xterm-rows")).toContainText("[l][s]");
+  // Tab belongs to the shell; another key leads out, and Shift-Tab back in.
+  await page.keyboard.press("Control+F6");
+  await expect(page.getByRole("switch", { name: "For screen readers" })).toBeFocused();
+  await page.keyboard.press("Shift+Tab");
+  await expect(page.getByRole("textbox", { name: "Terminal" })).toBeFocused();
   await page.setViewportSize({ width: 700, height: 500 });
   await expect.poll(() => sizes.length).toBeGreaterThan(0);
   await page.keyboard.type("q");

@@ -11,6 +11,7 @@ import { createRoot } from "react-dom/client";
 import { setLanguage } from "~/i18n/i18n";
 
 import { boot, nonce } from "./boot";
+import { keepFocus } from "./focus";
 import { Look } from "./Look";
 import { queryClient } from "./queries";
 import { router } from "./router";
@@ -28,6 +29,7 @@ window.addEventListener("vite:preloadError", (event) => {
 
 setNonce(nonce);
 await setLanguage(boot.lang);
+keepFocus();
 
 const root = document.getElementById("root");
 if (!root) throw new Error("the page has no root");

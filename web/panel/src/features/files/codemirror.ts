@@ -124,10 +124,24 @@ const phrases = () =>
 
 export const merging = new Compartment();
 
+/**
+ * Replaces the selection by what is typed. Left to the browser, the new text gets the colours of the old one as a style of
+ * the element, which the page's policy refuses.
+ */
+const replacing = EditorView.domEventHandlers({
+  beforeinput(event, view) {
+    if (event.inputType !== "insertText" || !event.data || event.isComposing || view.state.readOnly) return false;
+    if (view.state.selection.ranges.every((range) => range.empty)) return false;
+    view.dispatch(view.state.replaceSelection(event.data), { userEvent: "input.type", scrollIntoView: true });
+    return true;
+  },
+});
+
 /** What every editor of the panel is made of. */
 export const basics = (label: string, language: LanguageSupport | null): Extension[] => [
   EditorView.cspNonce.of(nonce),
   phrases(),
+  replacing,
   lineNumbers(),
   foldGutter(),
   history(),

@@ -326,7 +326,12 @@ function Plans({ products, plan, onPlan }: { products: Product[]; plan: Plan; on
   const product = shown.find((one) => one.plans.some((other) => other.id === plan.id));
   return (
     <Stack>
-      <Radio.Group aria-label={t("step.plan")} value={plan.slug} onChange={onPlan}>
+      <Radio.Group
+        label={t("step.plan")}
+        labelProps={{ className: "visually-hidden" }}
+        value={plan.slug}
+        onChange={onPlan}
+      >
         <Stack>
           {shown.map((one) => (
             <div key={one.id}>
@@ -418,7 +423,8 @@ const cheapest = (plan: Plan): Money =>
 function Periods({ plan, price, onPeriod }: { plan: Plan; price: Price; onPeriod: (months: number) => void }) {
   return (
     <Radio.Group
-      aria-label={t("step.period")}
+      label={t("step.period")}
+      labelProps={{ className: "visually-hidden" }}
       value={String(price.period_months)}
       onChange={(months) => onPeriod(Number(months))}
     >

@@ -34,6 +34,7 @@ export function TerminalPage({ service }: { service: number }) {
 
 function Shell({ service }: { service: number }) {
   const place = useRef<HTMLDivElement>(null);
+  const below = useRef<HTMLInputElement>(null);
   const [attempt, setAttempt] = useState(0);
   const [reader, setReader] = useState(false);
   const [{ state, error }, setState] = useState<{ state: State; error?: unknown }>({ state: "connecting" });
@@ -41,8 +42,10 @@ function Shell({ service }: { service: number }) {
     if (!place.current) return;
     return connect(place.current, service, {
       label: t("title"),
+      describedBy: "terminal-keys",
       reader,
       onState: (next, failure) => setState({ state: next, error: failure }),
+      onLeave: () => below.current?.focus(),
     });
   }, [service, attempt, reader]);
   const over = state === "ended" || state === "refused";
@@ -64,8 +67,12 @@ function Shell({ service }: { service: number }) {
         <ErrorNote error={error} />
       )}
       <div ref={place} className={error ? classes.hidden : classes.place} />
+      <Text id="terminal-keys" size="sm" c="dimmed" mt="xs" hidden={Boolean(error)}>
+        {t("keys")}
+      </Text>
       <Group mt="sm">
         <Switch
+          ref={below}
           label={t("reader")}
           description={t("reader_hint")}
           checked={reader}

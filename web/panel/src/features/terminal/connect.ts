@@ -27,6 +27,9 @@ async function ticketOf(base: string): Promise<string> {
   return String(body.ticket);
 }
 
+const isLeaving = (event: KeyboardEvent) =>
+  event.key === "F6" && event.ctrlKey && !event.altKey && !event.shiftKey && !event.metaKey;
+
 /** xterm makes style elements of its own, which the page's policy lets in only with the nonce. */
 function withNonce(): () => void {
   const create = document.createElement;
@@ -44,7 +47,14 @@ function withNonce(): () => void {
 export function connect(
   place: HTMLElement,
   service: number,
-  options: { label: string; reader: boolean; onState: (state: State, error?: unknown) => void },
+  options: {
+    label: string;
+    /** The element that explains how a keyboard leaves the terminal. */
+    describedBy: string;
+    reader: boolean;
+    onState: (state: State, error?: unknown) => void;
+    onLeave: () => void;
+  },
 ): () => void {
   const restore = withNonce();
   const terminal = new Terminal({
@@ -58,6 +68,14 @@ export function connect(
   terminal.loadAddon(fit);
   terminal.open(place);
   terminal.textarea?.setAttribute("aria-label", options.label);
+  terminal.textarea?.setAttribute("aria-describedby", options.describedBy);
+  // Tab belongs to the shell: another key leads out.
+  terminal.attachCustomKeyEventHandler((event) => {
+    if (!isLeaving(event)) return true;
+    event.preventDefault();
+    if (event.type === "keydown") options.onLeave();
+    return false;
+  });
   fit.fit();
   let socket: WebSocket | null = null;
   let closed = false;
