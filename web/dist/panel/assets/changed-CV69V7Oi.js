@@ -1,1 +1,0 @@
-import{sa as e}from"./routes-D9mj8zq-.js";import{t}from"./notice-B9oQwz3K.js";function n(){let n=e();return async e=>{await n.invalidateQueries({queryKey:[`staff`]}),t(e)}}export{n as t};

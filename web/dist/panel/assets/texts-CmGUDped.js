@@ -1,1 +1,0 @@
-import{Ri as e}from"./routes-D9mj8zq-.js";var t=e(`staffservices`);export{t};
