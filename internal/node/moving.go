@@ -10,6 +10,7 @@ import (
 
 	"stead.dev/stead/internal/node/accounts"
 	"stead.dev/stead/internal/node/web"
+	"stead.dev/stead/internal/platform/certificate"
 	"stead.dev/stead/internal/port/panel"
 )
 
@@ -29,6 +30,9 @@ func (n *Node) ForwardAccount(ctx context.Context, ref string, epoch int64, to p
 	_, err := netip.ParseAddrPort(to.HTTP)
 	if err == nil && to.HTTPS != "" {
 		_, err = netip.ParseAddrPort(to.HTTPS)
+		if chain, parseErr := certificate.ParseChain(to.Proof); err == nil && (parseErr != nil || len(chain) != 1) {
+			err = errors.New("the machine there has no proof of itself")
+		}
 	}
 	if err != nil {
 		return panel.Wrap("moving.forward", ref, fmt.Errorf("%w: %w", panel.ErrInvalid, err))
@@ -75,6 +79,16 @@ func (n *Node) DropAccount(ctx context.Context, ref string, epoch int64) error {
 		err = n.end(ctx, ref, n.accounts.Delete)
 	}
 	return panel.Wrap("moving.drop", ref, err)
+}
+
+// Proof implements panel.Moving.
+func (n *Node) Proof(context.Context) (string, error) {
+	prover, ok := n.web.(web.Prover)
+	if !ok {
+		return "", nil
+	}
+	proof, err := prover.Proof()
+	return proof, panel.Wrap("moving.proof", "", err)
 }
 
 // forwarded are the domains of an account that has left whose visitors the other machine answers: those that no account here

@@ -35,6 +35,28 @@ func (s *Service) quick(m Move) outcome {
 	return later(m, min(soon, 100*time.Millisecond+s.Clock.Now().Sub(m.StepAt)/4))
 }
 
+// lower has the DNS say for a short time only where the service is, and waits until what it said before has run out everywhere:
+// then hardly anybody asks the former machine once the service has moved.
+func (s *Service) lower(ctx context.Context, m Move) (outcome, error) {
+	if m.LoweredUntil == nil {
+		return s.change(ctx, m, func(ctx context.Context, tx *db.Tx, of site.Site) (outcome, error) {
+			if of.Panel != m.From || !live(of) {
+				return ended(of), nil
+			}
+			kept, err := s.DNS.LowerTTL(ctx, tx, m.ServiceID)
+			until := tx.Now.Add(min(kept, s.Wait))
+			return later(m, 0).with(func(m *Move) { m.LoweredUntil = &until }), err
+		})
+	}
+	if wait := m.LoweredUntil.Sub(s.Clock.Now()); wait > 0 {
+		return later(m, min(wait, pause)), nil
+	}
+	if m.To == "" { // of an evacuation
+		return on(Plan), nil
+	}
+	return on(Save), nil
+}
+
 // save has the machine copy the service while it lives, so that little is left for the last copy.
 func (s *Service) save(ctx context.Context, m Move) (outcome, error) {
 	of, err := s.Services.Wanted(ctx, s.DB, m.ServiceID)
@@ -244,6 +266,18 @@ func (s *Service) address(ctx context.Context, m Move) (to panel.Forward, _ erro
 		if ip, err := netip.ParseAddr(text); err == nil {
 			to = panel.Forward{HTTP: netip.AddrPortFrom(ip, 80).String(), HTTPS: netip.AddrPortFrom(ip, 443).String()}
 			break
+		}
+	}
+	if to.HTTPS != "" {
+		there, err := capability[panel.Moving](s, m.To, panel.CapMoving)
+		if err == nil {
+			to.Proof, err = there.Proof(ctx)
+		}
+		if err != nil && !errors.Is(err, panel.ErrUnsupported) {
+			return to, err
+		}
+		if to.Proof == "" { // nothing is passed on to a machine that cannot prove itself
+			to.HTTPS = ""
 		}
 	}
 	// A machine that is used as it is may answer at another port.

@@ -15,6 +15,10 @@ const (
 	MostHops = 3
 )
 
+// ProofName is the name that a machine asks for in the handshake when it passes visitors on by HTTPS. The machine there answers
+// with its own certificate, which is no site's: the one that asks knows it (panel.Forward).
+const ProofName = "stead.invalid"
+
 // answerTimeout bounds how long the machine to which a site has moved may take to begin its answer.
 const answerTimeout = 10 * time.Minute
 

@@ -28,6 +28,12 @@ type Expecter interface {
 	Expect(account string, sites []Site)
 }
 
+// Prover is a Server of HTTPS with a certificate of the machine's own, for ProofName.
+type Prover interface {
+	// Proof is that certificate in PEM; empty without HTTPS.
+	Proof() (string, error)
+}
+
 // Site is a group of names that are answered in the same way: from a document root, or by a redirect. "www." of a name
 // is answered too, unless another site has it.
 type Site struct {

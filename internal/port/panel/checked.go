@@ -454,6 +454,14 @@ func (guard checkedMoving) ReleaseAccount(ctx context.Context, ref string, move 
 	return guard.part.ReleaseAccount(ctx, ref, move)
 }
 
+func (guard checkedMoving) Proof(ctx context.Context) (string, error) {
+	if err := intx.Check(ctx); err != nil {
+		var none string
+		return none, err
+	}
+	return guard.part.Proof(ctx)
+}
+
 func (guard checkedMoving) DropAccount(ctx context.Context, ref string, epoch int64) error {
 	if err := intx.Check(ctx); err != nil {
 		return err

@@ -20,7 +20,8 @@ type Moving interface {
 	// no such account.
 	LeaveAccount(ctx context.Context, ref string, epoch int64) error
 	// ForwardAccount is LeaveAccount, and has visitors whose DNS still leads here answered by the other machine; mail for
-	// the account is refused for now, so that its senders ask the DNS anew. It ends with DropAccount. ErrInvalid: no address.
+	// the account is refused for now, so that its senders ask the DNS anew. It ends with DropAccount. ErrInvalid: no address, or
+	// one for HTTPS without the Proof of the machine there.
 	ForwardAccount(ctx context.Context, ref string, epoch int64, to Forward) error
 	// HoldAccount stops everything that could change what is in an account, so that a copy of it is the last word: no program
 	// runs, and mail is refused for now. Sites without programs are still served; the others answer 503. A hold ends by
@@ -29,6 +30,9 @@ type Moving interface {
 	HoldAccount(ctx context.Context, ref string, of Hold) error
 	// ReleaseAccount ends the holds of a move, and opens an account that was made for it (AccountSpec.Arriving).
 	ReleaseAccount(ctx context.Context, ref string, move int64) error
+	// Proof is the certificate in PEM by which this machine proves itself to those that forward visitors to it by HTTPS; empty
+	// where it serves no HTTPS. Its key never leaves the machine.
+	Proof(ctx context.Context) (string, error)
 	// DropAccount deletes an account that has left in the epoch or before, and what is in it, for good; its backups stay.
 	// ErrNotFound: there is none that has left.
 	DropAccount(ctx context.Context, ref string, epoch int64) error
@@ -42,9 +46,11 @@ type Hold struct {
 }
 
 // Forward is where another machine answers HTTP and HTTPS for an account: as address and port, never by a name. Empty is none.
+// Nothing is sent by HTTPS to a machine that does not prove itself by the certificate Proof.
 type Forward struct {
 	HTTP  string
 	HTTPS string
+	Proof string
 }
 
 // Passport is all that another machine needs to read a backup, the secrets of its store included. It is opaque to the

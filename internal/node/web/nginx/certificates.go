@@ -3,6 +3,7 @@ package nginx
 import (
 	"bytes"
 	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -57,7 +58,7 @@ func (s *Server) prepareCertificates() error {
 	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		s.cfg.Log.Warn("the self-signed certificate cannot be read and is made anew", "error", err)
 	}
-	b, err := certificate.SelfSign("no certificate yet", []string{"stead.invalid"}, now, selfSignedFor)
+	b, err := certificate.SelfSign("no certificate yet", []string{web.ProofName}, now, selfSignedFor)
 	if err != nil {
 		return err
 	}
@@ -66,6 +67,19 @@ func (s *Server) prepareCertificates() error {
 		return err
 	}
 	return s.putCertificate(noName, []byte(b.ChainPEM()+key))
+}
+
+// Proof implements web.Prover.
+func (s *Server) Proof() (string, error) {
+	if len(s.cfg.HTTPS) == 0 {
+		return "", nil
+	}
+	file := s.certificateOf(noName)
+	pair, err := tls.LoadX509KeyPair(file, file) // the file has the key, too
+	if err != nil {
+		return "", fmt.Errorf("nginx: %w", err)
+	}
+	return certificate.Bundle{Chain: []*x509.Certificate{pair.Leaf}}.ChainPEM(), nil
 }
 
 // putCertificate replaces a certificate, which the next handshake uses.

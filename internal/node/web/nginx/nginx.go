@@ -522,7 +522,7 @@ func (s *Server) render(account string) (map[string][]byte, error) {
 	own := func(host string) bool { return s.hosts[host] != "" }
 	files := map[string][]byte{}
 	for _, name := range append([]string{account}, s.concerned[account]...) {
-		files[siteFile(name)] = nil
+		files[siteFile(name)], files[proofFile(name)] = nil, nil
 		if len(s.sites[name]) == 0 {
 			continue
 		}
@@ -530,12 +530,18 @@ func (s *Server) render(account string) (map[string][]byte, error) {
 		if files[siteFile(name)], err = s.account(name, s.sites[name], own); err != nil {
 			return nil, err
 		}
+		if i := slices.IndexFunc(s.sites[name], func(site web.Site) bool { return site.Forward != nil && site.Forward.Proof != "" }); i >= 0 {
+			files[proofFile(name)] = []byte(s.sites[name][i].Forward.Proof)
+		}
 	}
 	return files, nil
 }
 
 // siteFile is the file of an account below conf.
 func siteFile(account string) string { return "sites/" + account + ".conf" }
+
+// proofFile is the file with the certificate of the machine to which an account has moved.
+func proofFile(account string) string { return "sites/" + account + ".proof" }
 
 // Reopen makes nginx reopen its logs after they were renamed.
 func (s *Server) Reopen() error {

@@ -24,6 +24,7 @@ import (
 	"stead.dev/stead/internal/node/logs"
 	"stead.dev/stead/internal/node/nodetest"
 	"stead.dev/stead/internal/node/web"
+	"stead.dev/stead/internal/platform/certificate"
 	"stead.dev/stead/internal/platform/testkit"
 	"stead.dev/stead/internal/port/panel"
 )
@@ -735,16 +736,22 @@ func TestASiteThatMoves(t *testing.T) {
 		body, _ := io.ReadAll(r.Body)
 		_, _ = fmt.Fprintf(w, "%s %s %s %s hops%s", r.Method, r.Host, r.URL, body, r.Header.Get(web.HopHeader))
 	})
-	plain, secure := httptest.NewServer(other), httptest.NewTLSServer(other)
+	plain, secure := httptest.NewServer(other), httptest.NewUnstartedServer(other)
 	defer plain.Close()
 	defer secure.Close()
+	identity, err := certificate.SelfSign("the other machine", []string{web.ProofName}, time.Now(), time.Hour)
+	w.must(err)
+	impostor, err := certificate.SelfSign("the other machine", []string{web.ProofName}, time.Now(), time.Hour)
+	w.must(err)
+	secure.TLS = &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{identity.Leaf().Raw}, PrivateKey: identity.Key}}}
+	secure.StartTLS()
 	a := w.machine.Account("moves", panel.Limits{})
 	site := web.Site{Domain: "moves.test", Moving: true, ForceHTTPS: true}
 	w.apply(a, site)
 	if res := w.ask("GET", "http://moves.test/"); res.StatusCode != 503 || res.Header.Get("Retry-After") != "60" || !strings.Contains(res.body, "moving") {
 		t.Errorf("it moves: %d %v %.50q", res.StatusCode, res.Header, res.body)
 	}
-	site.Moving, site.Forward = false, &panel.Forward{HTTP: plain.Listener.Addr().String(), HTTPS: secure.Listener.Addr().String()}
+	site.Moving, site.Forward = false, &panel.Forward{HTTP: plain.Listener.Addr().String(), HTTPS: secure.Listener.Addr().String(), Proof: identity.ChainPEM()}
 	w.apply(a, site)
 	if res := w.ask("GET", "http://moves.test/a%20b?c=d"); res.StatusCode != 200 || res.body != "GET moves.test /a%20b?c=d  hops.1" {
 		t.Errorf("forwarded: %d %q", res.StatusCode, res.body)
@@ -755,6 +762,29 @@ func TestASiteThatMoves(t *testing.T) {
 	if res := w.ask("GET", "https://moves.test/a"); res.StatusCode != 200 || res.body != "GET moves.test /a  hops.1" {
 		t.Errorf("forwarded by HTTPS: %d %q", res.StatusCode, res.body)
 	}
+	before := *site.Forward
+	site.Forward = &panel.Forward{HTTP: before.HTTP, HTTPS: before.HTTPS, Proof: impostor.ChainPEM()}
+	w.apply(a, site)
+	if res := w.ask("GET", "https://moves.test/a"); res.StatusCode != http.StatusBadGateway {
+		t.Errorf("forwarded to a machine that is another one: %d %q", res.StatusCode, res.body)
+	}
+	// Two machines with nginx know each other by what Proof answers.
+	site.Forward = nil
+	w.put(a, "public_html/index.html", "INDEX")
+	here, err := w.Proof()
+	w.must(err)
+	b := w.machine.Account("moved", panel.Limits{})
+	w.apply(a, site)
+	w.apply(b, web.Site{Domain: "moved.test", Forward: &panel.Forward{HTTP: w.address, HTTPS: w.tlsAddress, Proof: here}})
+	if res := w.ask("GET", "https://moved.test/a"); res.StatusCode != http.StatusLoopDetected {
+		t.Errorf("forwarded to itself: %d %q", res.StatusCode, res.body)
+	}
+	w.apply(b)
+	if left, err := filepath.Glob(w.file("conf", "sites", "moved.*")); err != nil || len(left) > 0 {
+		t.Errorf("left of an account that was removed: %v %v", left, err)
+	}
+	site.Forward = &before
+	w.apply(a, site)
 	plain.Close()
 	if res := w.ask("GET", "http://moves.test/"); res.StatusCode != http.StatusBadGateway {
 		t.Errorf("while the other machine is down: %d %q", res.StatusCode, res.body)

@@ -86,8 +86,8 @@ type block struct {
 	// Page is the page of a site that is not served, and Retry the seconds after which it may be.
 	Page  string
 	Retry int
-	// Forward is the address of the machine that answers; empty is this one.
-	Forward string
+	// Forward is the address of the machine that answers; empty is this one. Proof is the file with its certificate.
+	Forward, Proof string
 }
 
 // closed is a directory of the site that is closed, or that is open within one that is.
@@ -95,6 +95,9 @@ type closed struct {
 	Path   string // quoted
 	Denied bool
 }
+
+// ProofName is what the machine that answers is asked for in the handshake.
+func (block) ProofName() string { return web.ProofName }
 
 // Under is a path below the document root, quoted; it may contain variables.
 func (b block) Under(path string) string { return strings.TrimSuffix(b.Root, `"`) + path + `"` }
@@ -173,6 +176,7 @@ func (s *Server) blocks(account string, site web.Site, own func(host string) boo
 		plain.Forward = "http://" + site.Forward.HTTP
 		blocks = append(blocks, plain)
 		if secure.Forward = "https://" + site.Forward.HTTPS; len(secure.Listen) > 0 && site.Forward.HTTPS != "" {
+			secure.Proof = s.file("conf", proofFile(account))
 			blocks = append(blocks, secure)
 		}
 	case len(secure.Listen) == 0:

@@ -2,6 +2,7 @@ package paneltest
 
 import (
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -43,6 +44,12 @@ func leaves(t *testing.T, p panel.Panel) {
 	must(t, moving.HoldAccount(ctx, ref, panel.Hold{Move: 1, Try: 2}))
 	if err := moving.ForwardAccount(ctx, ref, 1, panel.Forward{HTTP: "a.example.com; return 200"}); !errors.Is(err, panel.ErrInvalid) {
 		t.Errorf("forwarded to nowhere: %v", err)
+	}
+	if err := moving.ForwardAccount(ctx, ref, 1, panel.Forward{HTTP: "192.0.2.9:80", HTTPS: "192.0.2.9:443", Proof: "anybody"}); !errors.Is(err, panel.ErrInvalid) {
+		t.Errorf("forwarded by HTTPS to a machine that nobody knows: %v", err)
+	}
+	if proof, err := moving.Proof(ctx); err != nil || strings.Contains(proof, "PRIVATE") {
+		t.Errorf("the machine proves itself by %q %v", proof, err)
 	}
 	gone("an account that is here is dropped", moving.DropAccount(ctx, ref, 1))
 	must(t, moving.LeaveAccount(ctx, ref, 1))

@@ -294,6 +294,11 @@ func (p *Panel) ReleaseAccount(ctx context.Context, ref string, move int64) erro
 	return act(ctx, p, string(panel.CapMoving)+".ReleaseAccount", ref, move)
 }
 
+// Proof implements panel.Moving.
+func (p *Panel) Proof(ctx context.Context) (string, error) {
+	return call[string](ctx, p, string(panel.CapMoving)+".Proof")
+}
+
 // DropAccount implements panel.Moving.
 func (p *Panel) DropAccount(ctx context.Context, ref string, epoch int64) error {
 	return act(ctx, p, string(panel.CapMoving)+".DropAccount", ref, epoch)
