@@ -42,26 +42,28 @@ func (c *nodesRecover) Run(e *environment) error {
 type servicesMove struct {
 	ID     int64  `arg:"" help:"Number of the service."`
 	To     string `help:"Node to which it moves; without it, the one that suits best." placeholder:"NODE"`
+	Now    bool   `help:"Do not wait until caches of the DNS have forgotten where the service was."`
 	Reason string `help:"Why, for the audit log."`
 }
 
 // Run begins to move a service.
 func (c *servicesMove) Run(e *environment) error {
 	return e.administer(func(a *admin.Admin) error {
-		return e.showMove(a.MoveService(admin.Because(e.ctx, c.Reason), c.ID, c.To))
+		return e.showMove(a.MoveService(admin.Because(e.ctx, c.Reason), c.ID, c.To, c.Now))
 	})
 }
 
 type nodesEvacuate struct {
 	nodeName
 	To     string `help:"Node to which its services move; without it, any that suits." placeholder:"NODE"`
+	Now    bool   `help:"Do not wait until caches of the DNS have forgotten where the services were."`
 	Reason string `help:"Why, for the audit log."`
 }
 
 // Run begins to move all services of a node.
 func (c *nodesEvacuate) Run(e *environment) error {
 	return e.administer(func(a *admin.Admin) error {
-		begun, err := a.EvacuateNode(admin.Because(e.ctx, c.Reason), c.Name, c.To)
+		begun, err := a.EvacuateNode(admin.Because(e.ctx, c.Reason), c.Name, c.To, c.Now)
 		if err != nil {
 			return err
 		}
@@ -133,6 +135,9 @@ func (e *environment) showMove(m admin.Move, err error) error {
 		row(w, "to", dash(m.To))
 		row(w, "state", m.State)
 		row(w, "next step", m.Step)
+		if m.Step == "lower" {
+			row(w, "waits until", seen(m.WaitsUntil))
+		}
 		row(w, "error", text(m.ErrorKey))
 		if m.Cause != "" {
 			row(w, "", m.Cause)

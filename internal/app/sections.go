@@ -236,7 +236,7 @@ func (c *core) build(ctx context.Context, as role) (err error) {
 		return err
 	}
 	c.backups = backups.New(backups.Config{Base: base, Clock: c.clock, Events: c.outbox, Log: c.log, Box: c.box})
-	c.moves = moves.New(moves.Config{Base: base, Clock: c.clock, Log: c.log})
+	c.moves = moves.New(moves.Config{Base: base, Clock: c.clock, Wait: c.cfg.MoveWait, Log: c.log})
 	c.databases = databases.New(databases.Config{Base: base, Events: c.outbox, Secrets: c.credentials})
 	c.cron = cron.New(cron.Config{Base: base, Clock: c.clock})
 	c.php = php.New(php.Config{Base: base, Clock: c.clock})
@@ -401,7 +401,7 @@ func (c *core) introduce() {
 	c.addons.Connect(addons.Needs{Catalog: extras{c.catalog}, Services: c.services, Orders: c.orders, Rates: c.reseller})
 	c.nodes.Connect(nodes.Needs{Checks: c.monitors, Moves: c.moves})
 	c.moves.Connect(moves.Needs{
-		Services: c.services, Places: movedPlaces{places{asking{c.nodes, c.catalog, config.PanelNodes, true}}, c.services}, Nodes: movedNodes{c.nodes, c.clock}, Backups: movedBackups{c.backups},
+		Services: c.services, Places: movedPlaces{places{asking{c.nodes, c.catalog, config.PanelNodes, true}}, c.services}, Nodes: movedNodes{c.nodes, c.clock}, Backups: movedBackups{c.backups}, DNS: c.dns,
 		Spec: provisioning.SpecOf, First: []moves.Follower{c.hosting, c.databases, c.mail}, All: c.hosting.ApplyAll,
 	})
 	c.monitors.Connect(monitors.Needs{Services: watchedServices{c.services}, Owners: owners{c.accounts}, Devices: c.devices})

@@ -61,7 +61,7 @@ func TestMoveALivingService(t *testing.T) {
 		State string
 		Step  string
 	}
-	in.must(t, &move, "admin", "services", "move", strconv.FormatInt(service, 10), "--to", "node2", "--reason", "a test")
+	in.must(t, &move, "admin", "services", "move", strconv.FormatInt(service, 10), "--to", "node2", "--now", "--reason", "a test")
 	if stdout, stderr, code := in.run(t, "admin", "services", "move", strconv.FormatInt(service, 10)); code == 0 {
 		t.Errorf("a second move began: %s%s", stdout, stderr)
 	}
@@ -103,7 +103,7 @@ func TestMoveALivingService(t *testing.T) {
 
 	// A whole node: back where it came from there is no room while its former files lie there, and the move waits and says so.
 	var begun struct{ Moves []struct{ ID int64 } }
-	in.must(t, &begun, "admin", "nodes", "evacuate", "node2")
+	in.must(t, &begun, "admin", "nodes", "evacuate", "node2", "--now")
 	if len(begun.Moves) != 1 || in.state(t, "node2") != "draining" {
 		t.Fatalf("begun: %+v, and node2 is %s", begun, in.state(t, "node2"))
 	}

@@ -18,7 +18,8 @@ type Move struct {
 	From        string     `json:"from"` // name of the node
 	To          string     `json:"to"`   // empty until room is reserved there, and of one that failed
 	State       string     `json:"state" enum:"running,moved,failed" doc:"moved: the service is on the other node whole; failed: it stayed where it was"`
-	Step        string     `json:"step" enum:"plan,save,adopt,check,make,hold,ready,commit,fill,restore,open,undo,leave,keep,closed" doc:"What is done next; leave and keep are about what is left on the former node"`
+	Step        string     `json:"step" enum:"lower,plan,save,adopt,check,make,hold,ready,commit,fill,restore,open,undo,leave,keep,closed" doc:"What is done next; leave and keep are about what is left on the former node"`
+	WaitsUntil  *time.Time `json:"waits_until" doc:"When caches of the DNS have forgotten the former TTL, so that a planned move begins"`
 	BackupID    *int64     `json:"backup_id" doc:"The backup that it is restored from"`
 	ErrorKey    *string    `json:"error_key" doc:"What is in the way, or why it failed; of one that has moved: its content could not be restored"`
 	Cause       string     `json:"cause" doc:"The same in detail"`
@@ -32,7 +33,7 @@ type Move struct {
 func moveOf(m moves.Move, names map[string]string) Move {
 	shown := Move{
 		ID: m.ID, Kind: string(m.Kind), ServiceID: m.ServiceID, AccountID: m.AccountID, From: names[m.From], To: names[m.To], State: "running",
-		Step: string(m.Step), BackupID: m.BackupID, ErrorKey: m.FailureKey, Cause: m.Cause, CreatedAt: m.CreatedAt,
+		Step: string(m.Step), WaitsUntil: m.LoweredUntil, BackupID: m.BackupID, ErrorKey: m.FailureKey, Cause: m.Cause, CreatedAt: m.CreatedAt,
 		CommittedAt: m.CommittedAt, OpenedAt: m.OpenedAt, LeftAt: m.LeftAt, ClosedAt: m.ClosedAt,
 	}
 	switch {
@@ -79,12 +80,12 @@ func (a *Admin) RecoverNode(ctx context.Context, r moves.Recovery) (Recovery, er
 }
 
 // MoveService begins to move a service to another node while it lives; without a name to the one that suits it best.
-func (a *Admin) MoveService(ctx context.Context, id int64, to string) (Move, error) {
+func (a *Admin) MoveService(ctx context.Context, id int64, to string, now bool) (Move, error) {
 	s, err := a.Service(ctx, id)
 	if err != nil {
 		return Move{}, err
 	}
-	m, err := a.Moves.Move(a.change(ctx, "service.move", "", serviceSubject(id).of(s.AccountID)), id, to)
+	m, err := a.Moves.Move(a.change(ctx, "service.move", "", serviceSubject(id).of(s.AccountID)), id, to, now)
 	if err != nil {
 		return Move{}, err
 	}
@@ -97,9 +98,9 @@ type Evacuation struct {
 }
 
 // EvacuateNode begins to move all services of a living node to others, and places no more on it.
-func (a *Admin) EvacuateNode(ctx context.Context, name, to string) (Evacuation, error) {
+func (a *Admin) EvacuateNode(ctx context.Context, name, to string, now bool) (Evacuation, error) {
 	ctx = a.change(ctx, "node.evacuate", "", nodeSubject(name))
-	begun, err := a.Moves.Evacuate(ctx, name, to)
+	begun, err := a.Moves.Evacuate(ctx, name, to, now)
 	if err == nil {
 		_, err = a.Nodes.Drain(ctx, name)
 	}

@@ -13,10 +13,10 @@ import (
 	"stead.dev/stead/internal/platform/page"
 )
 
-const zoneColumns = `id, account_id, service_id, name, serial, settled_for, published, ipv4, ipv6`
+const zoneColumns = `id, account_id, service_id, name, serial, settled_for, published, ipv4, ipv6, lowered`
 
 func scanZone(row db.Row) (z zone, err error) {
-	err = row.Scan(&z.id, &z.accountID, &z.serviceID, &z.name, &z.serial, &z.settledFor, &z.published, &z.ipv4, &z.ipv6)
+	err = row.Scan(&z.id, &z.accountID, &z.serviceID, &z.name, &z.serial, &z.settledFor, &z.published, &z.ipv4, &z.ipv6, &z.lowered)
 	return z, err
 }
 
@@ -60,6 +60,12 @@ func setSettled(ctx context.Context, tx *db.Tx, z zone) error {
 // setName writes the name of a zone that goes on under another one.
 func setName(ctx context.Context, tx *db.Tx, z zone) error {
 	_, err := tx.Exec(ctx, `UPDATE dns_zones SET name = $1, published = $2, settled_for = $3 WHERE id = $4`, z.name, z.published, z.settledFor, z.id)
+	return err
+}
+
+// setLowered writes whether the system's records of a zone have a short TTL.
+func setLowered(ctx context.Context, tx *db.Tx, z zone) error {
+	_, err := tx.Exec(ctx, `UPDATE dns_zones SET lowered = $1 WHERE id = $2`, z.lowered, z.id)
 	return err
 }
 
@@ -282,12 +288,12 @@ func zonesWithRecords(ctx context.Context, q db.Querier, ids []int64) ([]zoneRec
 	in, args := db.In(q, 1, ids)
 	return db.Collect(ctx, q, func(row db.Row) (zr zoneRecord, err error) {
 		var resolved string
-		err = row.Scan(append([]any{&zr.zone.id, &zr.name, &zr.serial}, zr.targets(&resolved)...)...)
+		err = row.Scan(append([]any{&zr.zone.id, &zr.name, &zr.serial, &zr.lowered}, zr.targets(&resolved)...)...)
 		if err == nil {
 			err = zr.readResolved(resolved)
 		}
 		return zr, err
-	}, `SELECT z.id, z.name, z.serial, r.`+strings.ReplaceAll(recordColumns, ", ", ", r.")+`
+	}, `SELECT z.id, z.name, z.serial, z.lowered, r.`+strings.ReplaceAll(recordColumns, ", ", ", r.")+`
 		FROM dns_zones z JOIN dns_records r ON r.zone_id = z.id WHERE z.id `+in+` ORDER BY z.id, r.id`, args...)
 }
 

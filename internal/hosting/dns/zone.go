@@ -17,6 +17,7 @@ type zone struct {
 	settledFor               string
 	published                bool // name servers answer for it
 	ipv4, ipv6               string
+	lowered                  bool // the system's records are served with a short TTL
 }
 
 const (
@@ -132,9 +133,13 @@ func snapshotOf(all []record) (string, error) {
 func served(z zone, all []record, nameservers []string) nameserver.Zone {
 	out := nameserver.Zone{Name: z.name, Serial: z.serial, Primary: nameservers[0], Contact: contact(z.name)}
 	for _, r := range all {
+		ttl := r.ttl
+		if z.lowered && r.moves() {
+			ttl = min(ttl, minTTL)
+		}
 		add := func(kind Type, data string) {
 			out.Records = append(out.Records, nameserver.Record{
-				Name: absolute(z.name, r.name), Type: string(kind), TTL: uint32(r.ttl), Data: data, //nolint:gosec // checked
+				Name: absolute(z.name, r.name), Type: string(kind), TTL: uint32(ttl), Data: data, //nolint:gosec // checked
 			})
 		}
 		switch {

@@ -17,6 +17,7 @@
 //
 // A move of a service whose machine lives takes everything with it:
 //
+//	lower    the DNS says for a minute only where the service is, and what it said before runs out everywhere
 //	plan, save  room is reserved, and that machine makes a copy of the service while it goes on
 //	adopt, check, make  as above, with that copy
 //	hold     nothing of the service changes any more (panel.Moving), and the last copy is made of it, which has little to do

@@ -24,7 +24,7 @@ func (w *world) visit(name string) (int, string) {
 
 func (w *world) move(to string) Move {
 	w.T.Helper()
-	m, err := w.Move(w.T.Context(), 7, to)
+	m, err := w.Move(w.T.Context(), 7, to, false)
 	w.must(err)
 	return m
 }
@@ -88,7 +88,7 @@ func TestAServiceMovesWhileItLives(t *testing.T) {
 		}
 
 		// And back, once what was left is gone.
-		if _, err := w.Move(t.Context(), 7, "first"); !errors.Is(err, fault.OutOfStock) {
+		if _, err := w.Move(t.Context(), 7, "first", true); !errors.Is(err, fault.OutOfStock) {
 			t.Errorf("back to where its files lie: %v", err)
 		}
 		w.clock.Advance(keptAfter + time.Hour)
@@ -99,6 +99,56 @@ func TestAServiceMovesWhileItLives(t *testing.T) {
 		w.until(id, Keep)
 		w.served(first, 2)
 		w.must(w.writable(first))
+	})
+}
+
+// TestAPlannedMoveWaitsForTheDNS: it begins when caches have forgotten the former TTL, or the most that it may wait is over, and the
+// TTL is what it was in the end.
+func TestAPlannedMoveWaitsForTheDNS(t *testing.T) {
+	engines(t, func(w *world) {
+		w.write(first, "before the move")
+		w.Wait = time.Hour
+		waits := func(id int64, want time.Duration) {
+			t.Helper()
+			step := func(next ...Step) {
+				t.Helper()
+				_, err := w.Step(t.Context(), id)
+				w.must(err)
+				m, err := w.Get(t.Context(), id)
+				w.must(err)
+				if !slices.Contains(next, m.Step) || !w.lowered {
+					t.Errorf("it is at %s, want %v; the TTL is low: %v", m.Step, next, w.lowered)
+				}
+			}
+			step(Lower)
+			step(Lower)
+			w.clock.Advance(want - time.Second)
+			step(Lower)
+			w.clock.Advance(time.Second)
+			step(Save, Plan)
+		}
+		w.kept = 90 * time.Second
+		m := w.move("second")
+		if m.Step != Lower || m.To != second {
+			t.Errorf("begun: %+v", m)
+		}
+		waits(m.ID, w.kept)
+		_, err := w.Cancel(t.Context(), m.ID)
+		w.must(err)
+		w.until(m.ID, Closed)
+		if w.lowered {
+			t.Error("of a move that was called off the TTL stays low")
+		}
+		w.Wait = time.Minute
+		all, err := w.Evacuate(t.Context(), "first", "", false)
+		w.must(err)
+		waits(all[0].ID, w.Wait)
+		w.until(all[0].ID, Leave)
+		w.served(second, 1)
+		if w.lowered {
+			t.Error("the TTL stays low")
+		}
+		w.until(all[0].ID, Keep)
 	})
 }
 
@@ -140,7 +190,10 @@ func TestAMovesStepsRunTwice(t *testing.T) {
 func TestAMoveThatIsCalledOff(t *testing.T) {
 	engines(t, func(w *world) {
 		w.write(first, "before the move")
-		for _, step := range []Step{Save, Adopt, Check, Make, Hold, Ready, Commit} {
+		for _, step := range []Step{Lower, Save, Adopt, Check, Make, Hold, Ready, Commit} {
+			if w.Wait = 0; step == Lower {
+				w.Wait = time.Minute
+			}
 			m := w.until(w.move("second").ID, step)
 			_, err := w.Cancel(t.Context(), m.ID)
 			w.must(err)
@@ -245,11 +298,11 @@ func TestWhatCannotBeMoved(t *testing.T) {
 	engines(t, func(w *world) {
 		refused := func(what, to string, want *fault.Def) {
 			t.Helper()
-			if _, err := w.Move(t.Context(), 7, to); !errors.Is(err, want) {
+			if _, err := w.Move(t.Context(), 7, to, true); !errors.Is(err, want) {
 				t.Errorf("%s: %v, want %s", what, err, want.Key)
 			}
 		}
-		if _, err := w.Move(t.Context(), 8, ""); !errors.Is(err, fault.NotFound) {
+		if _, err := w.Move(t.Context(), 8, "", true); !errors.Is(err, fault.NotFound) {
 			t.Errorf("an unknown service: %v", err)
 		}
 		refused("to where it is", "first", fault.Validation)
@@ -262,7 +315,7 @@ func TestWhatCannotBeMoved(t *testing.T) {
 		w.full = false
 		w.dead[first] = true
 		refused("from a silent node", "", ErrNodeSilent)
-		if _, err := w.Evacuate(t.Context(), "first", ""); !errors.Is(err, ErrNodeSilent) {
+		if _, err := w.Evacuate(t.Context(), "first", "", true); !errors.Is(err, ErrNodeSilent) {
 			t.Errorf("a silent node is evacuated: %v", err)
 		}
 		delete(w.dead, first)
@@ -272,9 +325,9 @@ func TestWhatCannotBeMoved(t *testing.T) {
 		refused("one on no node", "", ErrNoNode)
 		w.exec(`UPDATE test_services SET panel = 'node:1' WHERE id = 7`)
 
-		all, err := w.Evacuate(t.Context(), "first", "second")
+		all, err := w.Evacuate(t.Context(), "first", "second", true)
 		w.must(err)
-		again, err := w.Evacuate(t.Context(), "first", "second")
+		again, err := w.Evacuate(t.Context(), "first", "second", true)
 		w.must(err)
 		if len(all) != 1 || all[0].Step != Plan || len(again) != 1 || again[0].ID != all[0].ID {
 			t.Errorf("begun %+v, then %+v", all, again)
@@ -304,7 +357,7 @@ func TestAnEvacuationStopsWhereSomethingIsWrong(t *testing.T) {
 			w.exec(`INSERT INTO test_services VALUES ($1, 1, 'node:1', 'active', 0, FALSE, '192.0.2.1', 'node:1')`, id)
 		}
 		for range 2 {
-			all, err := w.Evacuate(t.Context(), "first", "second")
+			all, err := w.Evacuate(t.Context(), "first", "second", true)
 			w.must(err)
 			if len(all) != 6 {
 				t.Fatalf("begun: %+v", all)

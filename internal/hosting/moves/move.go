@@ -22,6 +22,7 @@ type Step string
 
 // The steps; see the package's documentation.
 const (
+	Lower   Step = "lower"
 	Plan    Step = "plan"
 	Save    Step = "save"
 	Adopt   Step = "adopt"
@@ -59,6 +60,7 @@ type Move struct {
 	StepAt                   time.Time
 	Tries                    int64
 	Pinned                   bool
+	LoweredUntil             *time.Time
 	FailureKey               *string
 	Cause                    string
 	CreatedAt                time.Time

@@ -21,7 +21,9 @@ import (
 type Config struct {
 	site.Base
 	Clock clock.Clock
-	Log   *slog.Logger
+	// Wait is the most that a move waits until caches have forgotten where the service was; 0: none waits.
+	Wait time.Duration
+	Log  *slog.Logger
 }
 
 // Services are the services that move.
@@ -86,6 +88,15 @@ type Backups interface {
 	Newest(ctx context.Context, q db.Querier, serviceID int64) (*time.Time, error)
 }
 
+// DNS are the zones of services.
+type DNS interface {
+	// LowerTTL has the records by which a service is found kept for a short time only. It answers how long caches may keep what
+	// they have of them. The service is locked.
+	LowerTTL(ctx context.Context, tx *db.Tx, serviceID int64) (kept time.Duration, err error)
+	// RestoreTTL undoes that; the records say where the service is then. The service is locked.
+	RestoreTTL(ctx context.Context, tx *db.Tx, of site.Site) error
+}
+
 // Follower makes the panel of a service as the rows of the service are.
 type Follower interface {
 	Apply(ctx context.Context, accountID, serviceID int64) error
@@ -97,6 +108,7 @@ type Needs struct {
 	Places   Places
 	Nodes    Nodes
 	Backups  Backups
+	DNS      DNS
 	// Spec is the account that a service asks of its panel.
 	Spec func(site.Site) panel.AccountSpec
 	// First must have followed before a backup is restored: what it is restored into.
@@ -156,7 +168,7 @@ func (s *Service) Recover(ctx context.Context, r Recovery) (out Recovered, err e
 				continue
 			}
 			m, err := s.begin(ctx, tx, Move{
-				AccountID: of.AccountID, ServiceID: of.ServiceID, Kind: Recover, From: from.Panel, Wanted: r.To, Empty: r.Empty,
+				AccountID: of.AccountID, ServiceID: of.ServiceID, Kind: Recover, Step: Plan, From: from.Panel, Wanted: r.To, Empty: r.Empty,
 			})
 			if err != nil {
 				return err
@@ -200,8 +212,8 @@ func (s *Service) smallFirst(ctx context.Context, tx *db.Tx, panelName string) (
 }
 
 // Move begins to move a service to another node while it lives: to the named one, or without a name to the one that suits it
-// best. Room is reserved there at once.
-func (s *Service) Move(ctx context.Context, serviceID int64, to string) (m Move, err error) {
+// best. Room is reserved there at once. The rest waits until caches of the DNS forget the service soon, unless it is to begin now.
+func (s *Service) Move(ctx context.Context, serviceID int64, to string, now bool) (m Move, err error) {
 	err = s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
 		of, err := s.Services.Wanted(ctx, tx, serviceID)
 		if err == nil {
@@ -238,19 +250,20 @@ func (s *Service) Move(ctx context.Context, serviceID int64, to string) (m Move,
 		if err != nil {
 			return err
 		}
-		m = Move{AccountID: of.AccountID, ServiceID: serviceID, Kind: Live, From: from.Panel, Wanted: to}
+		m = Move{AccountID: of.AccountID, ServiceID: serviceID, Kind: Live, From: from.Panel, Wanted: to, Step: s.firstStep(now, Save)}
+		next := m.Step
 		if m, err = s.begin(ctx, tx, m); err != nil {
 			return err
 		}
-		m = m.apply(on(Save).with(func(m *Move) { m.To = taken }), tx.Now)
+		m = m.apply(on(next).with(func(m *Move) { m.To = taken }), tx.Now)
 		return write(ctx, tx, m)
 	})
 	return m, err
 }
 
 // Evacuate begins to move all services of a living node to others, the small ones first and a few at a time, until some could
-// not be moved. Asked again, it begins what is missing.
-func (s *Service) Evacuate(ctx context.Context, node, to string) (all []Move, err error) {
+// not be moved. Asked again, it begins what is missing. As with Move, they wait for the DNS, unless they are to begin now.
+func (s *Service) Evacuate(ctx context.Context, node, to string, now bool) (all []Move, err error) {
 	err = s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
 		all = nil
 		from, err := s.Nodes.Node(ctx, tx, node)
@@ -268,7 +281,9 @@ func (s *Service) Evacuate(ctx context.Context, node, to string) (all []Move, er
 			return err
 		}
 		for _, of := range on {
-			m, err := s.begin(ctx, tx, Move{AccountID: of.AccountID, ServiceID: of.ServiceID, Kind: Live, From: from.Panel, Wanted: to})
+			m, err := s.begin(ctx, tx, Move{
+				AccountID: of.AccountID, ServiceID: of.ServiceID, Kind: Live, From: from.Panel, Wanted: to, Step: s.firstStep(now, Plan),
+			})
 			if err != nil {
 				return err
 			}
@@ -277,6 +292,14 @@ func (s *Service) Evacuate(ctx context.Context, node, to string) (all []Move, er
 		return nil
 	})
 	return all, err
+}
+
+// firstStep is what a move of a living service begins with.
+func (s *Service) firstStep(now bool, otherwise Step) Step {
+	if now || s.Wait <= 0 {
+		return otherwise
+	}
+	return Lower
 }
 
 // begin writes a move and its job, or answers the one that the service has.

@@ -14,7 +14,7 @@ var rows = db.Map(func(m *Move) db.Fields {
 	return db.Fields{
 		"id": &m.ID, "account_id": &m.AccountID, "service_id": &m.ServiceID, "kind": &m.Kind, "from_panel": &m.From, "to_panel": &m.To,
 		"wanted": &m.Wanted, "empty": &m.Empty, "backup_id": &m.BackupID, "refused": db.JSON(&m.Refused), "epoch": &m.Epoch,
-		"step": &m.Step, "step_at": &m.StepAt, "tries": &m.Tries, "pinned": &m.Pinned, "failure_key": &m.FailureKey, "cause": &m.Cause,
+		"step": &m.Step, "step_at": &m.StepAt, "lowered_until": &m.LoweredUntil, "tries": &m.Tries, "pinned": &m.Pinned, "failure_key": &m.FailureKey, "cause": &m.Cause,
 		"created_at": &m.CreatedAt, "committed_at": &m.CommittedAt, "opened_at": &m.OpenedAt, "left_at": &m.LeftAt, "closed_at": &m.ClosedAt,
 	}
 })
@@ -34,12 +34,12 @@ func lock(ctx context.Context, tx *db.Tx, id int64) (Move, error) {
 	return found(rows.Scan(tx.QueryRow(ctx, `SELECT `+rows.Columns()+` FROM moves_moves WHERE id = $1`+tx.ForUpdate(), id)))
 }
 
-// insert adds a move; false when the service has one already.
+// insert adds a move at its first step; false when the service has one already.
 func insert(ctx context.Context, tx *db.Tx, m Move) (id int64, ok bool, err error) {
 	err = tx.QueryRow(ctx, `INSERT INTO moves_moves (account_id, service_id, kind, from_panel, wanted, empty, step, step_at, created_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $8)
 		ON CONFLICT (service_id) WHERE step NOT IN ('undo', 'leave', 'keep', 'closed') DO NOTHING RETURNING id`,
-		m.AccountID, m.ServiceID, m.Kind, m.From, m.Wanted, m.Empty, Plan, tx.Now).Scan(&id)
+		m.AccountID, m.ServiceID, m.Kind, m.From, m.Wanted, m.Empty, m.Step, tx.Now).Scan(&id)
 	if errors.Is(err, db.ErrNoRows) {
 		return 0, false, nil
 	}
@@ -55,9 +55,9 @@ func write(ctx context.Context, tx *db.Tx, m Move) error {
 		return err
 	}
 	_, err = tx.Exec(ctx, `UPDATE moves_moves SET to_panel = $1, backup_id = $2, refused = $3, epoch = $4, step = $5, step_at = $6, tries = $7,
-			failure_key = $8, cause = $9, committed_at = $10, opened_at = $11, left_at = $12, closed_at = $13, pinned = $14 WHERE id = $15`,
+			failure_key = $8, cause = $9, committed_at = $10, opened_at = $11, left_at = $12, closed_at = $13, pinned = $14, lowered_until = $15 WHERE id = $16`,
 		m.To, m.BackupID, string(refused), m.Epoch, m.Step, m.StepAt, m.Tries, m.FailureKey, m.Cause, m.CommittedAt, m.OpenedAt, m.LeftAt,
-		m.ClosedAt, m.Pinned, m.ID)
+		m.ClosedAt, m.Pinned, m.LoweredUntil, m.ID)
 	return err
 }
 
@@ -109,7 +109,7 @@ func forgetTarget(ctx context.Context, tx *db.Tx, id int64) error {
 // leaving counts the moves of services from a panel that are between the plan and the end.
 func leaving(ctx context.Context, q db.Querier, panelName string) (n int, err error) {
 	err = q.QueryRow(ctx, `SELECT count(*) FROM moves_moves
-		WHERE from_panel = $1 AND kind = 'move' AND step NOT IN ('plan', 'undo', 'leave', 'keep', 'closed')`, panelName).Scan(&n)
+		WHERE from_panel = $1 AND kind = 'move' AND step NOT IN ('lower', 'plan', 'undo', 'leave', 'keep', 'closed')`, panelName).Scan(&n)
 	return n, err
 }
 

@@ -51,7 +51,7 @@ func (s *Service) act(ctx context.Context, m Move) (outcome, error) {
 
 func (s *Service) acts() map[Step]func(context.Context, Move) (outcome, error) {
 	return map[Step]func(context.Context, Move) (outcome, error){
-		Plan: s.plan, Save: s.save, Adopt: s.adopt, Check: s.check, Make: s.make, Hold: s.hold, Ready: s.ready, Commit: s.commit, Fill: s.fill,
+		Lower: s.lower, Plan: s.plan, Save: s.save, Adopt: s.adopt, Check: s.check, Make: s.make, Hold: s.hold, Ready: s.ready, Commit: s.commit, Fill: s.fill,
 		Restore: s.restore, Open: s.open, Undo: s.undo, Leave: s.leave, Keep: s.keep,
 	}
 }
@@ -436,7 +436,11 @@ func (s *Service) open(ctx context.Context, m Move) (outcome, error) {
 		if of.Panel != m.To {
 			return o, nil
 		}
-		if err := s.Services.SetMoving(ctx, tx, m.ServiceID, false); err != nil {
+		err := s.Services.SetMoving(ctx, tx, m.ServiceID, false)
+		if err == nil {
+			err = s.DNS.RestoreTTL(ctx, tx, of)
+		}
+		if err != nil {
 			return o, err
 		}
 		if err := s.Backups.LeftBehind(ctx, tx, m.ServiceID, has); err != nil || !live(of) {
@@ -527,6 +531,9 @@ func (s *Service) undo(ctx context.Context, m Move) (outcome, error) {
 		}
 		if _, err := underWay(ctx, tx, m.ServiceID); !errors.Is(err, fault.NotFound) {
 			return on(Closed), err // the room is another move's by now
+		}
+		if err := s.DNS.RestoreTTL(ctx, tx, of); err != nil {
+			return outcome{}, err
 		}
 		if err := s.Services.SetMoving(ctx, tx, m.ServiceID, false); err != nil {
 			return outcome{}, err

@@ -38,6 +38,8 @@ type world struct {
 	newest   *time.Time
 	behind   map[string]bool // what LeftBehind heard
 	ended    int             // calls of Moved
+	kept     time.Duration   // by caches of the DNS
+	lowered  bool            // the DNS says for a short time only where the service is
 	*Service
 }
 
@@ -85,7 +87,7 @@ func newWorld(t *testing.T, d *db.DB, clk *clock.Fake, stores ...string) *world 
 		Base: site.Base{DB: d, Queue: queue{}, Services: sites{w}, Panels: w}, Clock: clk, Log: slog.New(slog.DiscardHandler),
 	})
 	w.Connect(Needs{
-		Services: sites{w}, Places: w, Nodes: w, Backups: w, First: []Follower{follower{}}, All: func(context.Context, int64, int64) error { return nil },
+		Services: sites{w}, Places: w, Nodes: w, Backups: w, DNS: w, First: []Follower{follower{}}, All: func(context.Context, int64, int64) error { return nil },
 		Spec: func(s site.Site) panel.AccountSpec {
 			return panel.AccountSpec{Ref: ref, Username: "s7", PrimaryDomain: "shop.test", Epoch: s.Epoch}
 		},
@@ -260,6 +262,18 @@ func (w *world) LeftBehind(_ context.Context, _ *db.Tx, _ int64, has map[string]
 
 // Newest implements Backups.
 func (w *world) Newest(context.Context, db.Querier, int64) (*time.Time, error) { return w.newest, nil }
+
+// LowerTTL implements DNS.
+func (w *world) LowerTTL(context.Context, *db.Tx, int64) (time.Duration, error) {
+	w.lowered = true
+	return w.kept, nil
+}
+
+// RestoreTTL implements DNS.
+func (w *world) RestoreTTL(context.Context, *db.Tx, site.Site) error {
+	w.lowered = false
+	return nil
+}
 
 // sites are the services of the test.
 type sites struct{ w *world }

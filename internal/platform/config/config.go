@@ -111,34 +111,35 @@ type Config struct {
 	OTLPEndpoint        string `setting:"otlp_endpoint" doc:"http(s) address of an OpenTelemetry collector; without it, no traces are sent"`
 
 	// Separate hosting machines.
-	NodesListen     string `setting:"nodes_listen" default:"off" doc:"address that hosting machines of their own join and report at, such as 0.0.0.0:8444; its TLS is Stead's own, so nothing may end it on the way; off: none"`
-	NodesURL        string `setting:"nodes_url" doc:"how those machines reach nodes_listen, such as https://panel.example.com:8444"`
-	AgentListen     string `setting:"agent_listen" default:"0.0.0.0:8443" doc:"of stead node: address where the control plane calls this machine"`
-	NodeLocation    string `setting:"node_location" doc:"where the embedded node is, in the words of plans' locations"`
-	BackupStore     string `setting:"backup_store" doc:"where a hosting machine keeps backups: a folder, or on a linux machine s3:https://s3.example.com/bucket/prefix; without it, a folder of the machine itself, which is lost with it"`
-	BackupS3File    string `setting:"backup_s3_file" doc:"AWS credentials file with the keys for backup_store, of mode 0600; required with s3:"`
-	BackupS3Region  string `setting:"backup_s3_region" doc:"region of backup_store in S3, where the service has regions"`
-	MailHost        string `setting:"mail_host" doc:"name of a linux machine in mail, such as mx1.example.com, which the DNS leads to its address and back; without it, the machine has no mailboxes"`
-	MailRelay       string `setting:"mail_relay" doc:"mail server that takes what leaves the machine, such as [smtp.example.com]:587; without it, mail is sent directly"`
-	MailClamAV      string `setting:"mail_clamav" doc:"socket of a clamd that scans mail, such as /run/clamav/clamd.ctl; empty scans nothing"`
-	MailPostmaster  string `setting:"mail_postmaster" doc:"who gets mail for postmaster@ of mail_host and of customers' domains that have no such mailbox"`
-	MailCertFile    string `setting:"mail_cert_file" doc:"PEM file with the certificate of mail_host; without it, the machine signs one itself"`
-	MailKeyFile     string `setting:"mail_key_file" doc:"PEM file with its key; required with mail_cert_file"`
-	Registrar       string `setting:"registrar" doc:"where domains are registered: none, epp (a registry that speaks it), or sandbox (a simulated registry; names such as taken-shop.example ask for what goes wrong). Without it, sandbox in a demonstration and none otherwise"`
-	EPPAddress      string `setting:"epp_address" doc:"host and port of the registry, such as epp.registry.example:700; required with registrar=epp"`
-	EPPUser         string `setting:"epp_user" doc:"registrar's account there, 3 to 16 characters; required with registrar=epp"`
-	EPPPassword     Secret `setting:"epp_password" doc:"its password, 6 to 16 characters; required with registrar=epp"`
-	EPPSponsor      string `setting:"epp_sponsor" doc:"how the registry names the registrar at its domains (clID), where that is not epp_user"`
-	EPPCAFile       string `setting:"epp_ca_file" doc:"PEM file with the authorities that the registry's certificate is checked against; without it, the system's"`
-	EPPCertFile     string `setting:"epp_cert_file" doc:"PEM file with the registrar's certificate, where the registry demands one"`
-	EPPKeyFile      string `setting:"epp_key_file" doc:"PEM file with its key; required with epp_cert_file"`
-	EPPSessions     int    `setting:"epp_sessions" default:"2" min:"1" max:"50" doc:"sessions that this process has open with the registry at once; registries allow few"`
-	DomainLookup    string `setting:"domain_lookup" default:"off" doc:"what is asked whether a domain is free where no registrar says so: off, rdap, whois or both; the servers are those of the price book"`
-	RDAPServers     string `setting:"rdap_servers" default:"https://data.iana.org/rdap/dns.json" doc:"list of the RDAP servers of zones (RFC 9224), which monitors of domains ask where the price book names none; off: none"`
-	HestiaURL       string `setting:"hestia_url" doc:"address of a HestiaCP server, such as https://hestia.example.com:8083; it is the panel hestia then"`
-	HestiaAccessKey Secret `setting:"hestia_access_key" doc:"access key of its API, as ACCESS_KEY:SECRET_KEY; required with hestia_url"`
-	HestiaTimezone  string `setting:"hestia_timezone" default:"UTC" doc:"time zone of that server, in which its cron runs"`
-	HestiaCAFile    string `setting:"hestia_ca_file" doc:"PEM file with the certificate that its own is checked against; without it, the system's authorities"`
+	NodesListen     string        `setting:"nodes_listen" default:"off" doc:"address that hosting machines of their own join and report at, such as 0.0.0.0:8444; its TLS is Stead's own, so nothing may end it on the way; off: none"`
+	NodesURL        string        `setting:"nodes_url" doc:"how those machines reach nodes_listen, such as https://panel.example.com:8444"`
+	AgentListen     string        `setting:"agent_listen" default:"0.0.0.0:8443" doc:"of stead node: address where the control plane calls this machine"`
+	MoveWait        time.Duration `setting:"move_wait" default:"1h" doc:"most that the move of a service to another machine waits until caches of the DNS have forgotten where it was; 0s: none waits"`
+	NodeLocation    string        `setting:"node_location" doc:"where the embedded node is, in the words of plans' locations"`
+	BackupStore     string        `setting:"backup_store" doc:"where a hosting machine keeps backups: a folder, or on a linux machine s3:https://s3.example.com/bucket/prefix; without it, a folder of the machine itself, which is lost with it"`
+	BackupS3File    string        `setting:"backup_s3_file" doc:"AWS credentials file with the keys for backup_store, of mode 0600; required with s3:"`
+	BackupS3Region  string        `setting:"backup_s3_region" doc:"region of backup_store in S3, where the service has regions"`
+	MailHost        string        `setting:"mail_host" doc:"name of a linux machine in mail, such as mx1.example.com, which the DNS leads to its address and back; without it, the machine has no mailboxes"`
+	MailRelay       string        `setting:"mail_relay" doc:"mail server that takes what leaves the machine, such as [smtp.example.com]:587; without it, mail is sent directly"`
+	MailClamAV      string        `setting:"mail_clamav" doc:"socket of a clamd that scans mail, such as /run/clamav/clamd.ctl; empty scans nothing"`
+	MailPostmaster  string        `setting:"mail_postmaster" doc:"who gets mail for postmaster@ of mail_host and of customers' domains that have no such mailbox"`
+	MailCertFile    string        `setting:"mail_cert_file" doc:"PEM file with the certificate of mail_host; without it, the machine signs one itself"`
+	MailKeyFile     string        `setting:"mail_key_file" doc:"PEM file with its key; required with mail_cert_file"`
+	Registrar       string        `setting:"registrar" doc:"where domains are registered: none, epp (a registry that speaks it), or sandbox (a simulated registry; names such as taken-shop.example ask for what goes wrong). Without it, sandbox in a demonstration and none otherwise"`
+	EPPAddress      string        `setting:"epp_address" doc:"host and port of the registry, such as epp.registry.example:700; required with registrar=epp"`
+	EPPUser         string        `setting:"epp_user" doc:"registrar's account there, 3 to 16 characters; required with registrar=epp"`
+	EPPPassword     Secret        `setting:"epp_password" doc:"its password, 6 to 16 characters; required with registrar=epp"`
+	EPPSponsor      string        `setting:"epp_sponsor" doc:"how the registry names the registrar at its domains (clID), where that is not epp_user"`
+	EPPCAFile       string        `setting:"epp_ca_file" doc:"PEM file with the authorities that the registry's certificate is checked against; without it, the system's"`
+	EPPCertFile     string        `setting:"epp_cert_file" doc:"PEM file with the registrar's certificate, where the registry demands one"`
+	EPPKeyFile      string        `setting:"epp_key_file" doc:"PEM file with its key; required with epp_cert_file"`
+	EPPSessions     int           `setting:"epp_sessions" default:"2" min:"1" max:"50" doc:"sessions that this process has open with the registry at once; registries allow few"`
+	DomainLookup    string        `setting:"domain_lookup" default:"off" doc:"what is asked whether a domain is free where no registrar says so: off, rdap, whois or both; the servers are those of the price book"`
+	RDAPServers     string        `setting:"rdap_servers" default:"https://data.iana.org/rdap/dns.json" doc:"list of the RDAP servers of zones (RFC 9224), which monitors of domains ask where the price book names none; off: none"`
+	HestiaURL       string        `setting:"hestia_url" doc:"address of a HestiaCP server, such as https://hestia.example.com:8083; it is the panel hestia then"`
+	HestiaAccessKey Secret        `setting:"hestia_access_key" doc:"access key of its API, as ACCESS_KEY:SECRET_KEY; required with hestia_url"`
+	HestiaTimezone  string        `setting:"hestia_timezone" default:"UTC" doc:"time zone of that server, in which its cron runs"`
+	HestiaCAFile    string        `setting:"hestia_ca_file" doc:"PEM file with the certificate that its own is checked against; without it, the system's authorities"`
 
 	// The name server.
 	DNSListen      string           `setting:"dns_listen" default:"127.0.0.1:8053" doc:"address of the name server, UDP and TCP; off: none"`

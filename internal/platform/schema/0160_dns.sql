@@ -13,6 +13,8 @@ CREATE TABLE dns_zones (
     published   BOOLEAN NOT NULL DEFAULT FALSE,
     ipv4        TEXT   NOT NULL DEFAULT '', -- the IPv4 address that they were made of
     ipv6        TEXT   NOT NULL DEFAULT '', -- the IPv6 address that they were made of
+    -- whether the system's records are served with a short TTL, because the service is about to move to another machine
+    lowered     BOOLEAN NOT NULL DEFAULT FALSE,
     created_at  BIGINT NOT NULL,            -- when the zone was made
     updated_at  BIGINT NOT NULL             -- when its records last changed
 );

@@ -15,13 +15,15 @@ CREATE TABLE moves_moves (
     refused      TEXT    NOT NULL DEFAULT '[]', -- JSON list: ids of backups that cannot be had on the other machine
     epoch        BIGINT,           -- the epoch that begins with it; NULL before the service has moved
     -- what is done next; closed: nothing more
-    step         TEXT    NOT NULL CHECK (step IN ('plan', 'save', 'adopt', 'check', 'make', 'hold', 'ready', 'commit', 'fill', 'restore',
+    step         TEXT    NOT NULL CHECK (step IN ('lower', 'plan', 'save', 'adopt', 'check', 'make', 'hold', 'ready', 'commit', 'fill', 'restore',
         'open', 'undo', 'leave', 'keep', 'closed')),
     step_at      BIGINT  NOT NULL, -- when that step began
     tries        BIGINT  NOT NULL DEFAULT 0, -- how often the restore failed; of a move: how many copies were begun before
     pinned       BOOLEAN NOT NULL DEFAULT FALSE, -- whether the former machine keeps it unchanged until it is told otherwise
     failure_key  TEXT,             -- why it failed, or what is in its way now; NULL where nothing is
     cause        TEXT    NOT NULL DEFAULT '', -- the same in detail, for operators
+    -- when caches have forgotten the former TTL of its records, so that it may begin; NULL before that is known, and where it does not wait
+    lowered_until BIGINT,
     created_at   BIGINT  NOT NULL, -- when it was asked for
     committed_at BIGINT,           -- when the service had moved; NULL before that
     opened_at    BIGINT,           -- when all was restored; NULL before that

@@ -64,6 +64,7 @@ type maintenanceNodeIn struct {
 
 type moveBody struct {
 	To     string `json:"to,omitempty" maxLength:"100" doc:"Name of the node to which it moves; without it, the one that suits best."`
+	Now    bool   `json:"now,omitempty" doc:"Does not wait until caches of the DNS have forgotten where it was."`
 	Reason string `json:"reason" minLength:"1" maxLength:"300" doc:"For the audit log."`
 }
 
@@ -243,7 +244,7 @@ func (s *Service) running() []api.Route {
 		service("retry", "retry", "Make the account of a service at once instead of at the next attempt", a.RetryService),
 		change("services.move", http.MethodPost, "/services/{service}/move", "Move a service to another node while it lives", machines,
 			func(ctx context.Context, in *moveServiceIn) (*admin.Move, error) {
-				return pointer(a.MoveService(admin.Because(ctx, in.Body.Reason), in.Service, in.Body.To))
+				return pointer(a.MoveService(admin.Because(ctx, in.Body.Reason), in.Service, in.Body.To, in.Body.Now))
 			}),
 		read("nodes.list", "/nodes", "The hosting machines, with their room and health", everyone, func(ctx context.Context, _ *struct{}) (*list[admin.Node], error) {
 			return listed(a.ListNodes(ctx))
@@ -265,7 +266,7 @@ func (s *Service) running() []api.Route {
 			}),
 		change("nodes.evacuate", http.MethodPost, "/nodes/{node}/evacuate", "Move all services of a living node to others, and place no more on it", machines,
 			func(ctx context.Context, in *evacuateNodeIn) (*admin.Evacuation, error) {
-				return pointer(a.EvacuateNode(admin.Because(ctx, in.Body.Reason), in.Node, in.Body.To))
+				return pointer(a.EvacuateNode(admin.Because(ctx, in.Body.Reason), in.Node, in.Body.To, in.Body.Now))
 			}),
 		read("moves.list", "/moves", "Moves of services from one node to another, the newest first", everyone, func(ctx context.Context, in *movesIn) (*page.List[admin.Move], error) {
 			return a.ListMoves(ctx, admin.Moves{ServiceID: in.Service, Node: in.Node, Running: in.Running}, in.Params)

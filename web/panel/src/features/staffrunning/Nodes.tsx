@@ -169,10 +169,17 @@ function NodeCard({
             operation="staff.nodes.evacuate"
             label={t("nodes.evacuate")}
             text={t("nodes.evacuate.text", { name })}
+            choice={{
+              label: t("nodes.evacuate.when"),
+              options: [
+                { value: "planned", label: t("nodes.evacuate.planned") },
+                { value: "now", label: t("nodes.evacuate.now") },
+              ],
+            }}
             fields={[{ name: "to", label: t("nodes.evacuate.to"), optional: true }]}
             reason="staff"
-            act={async ({ fields, reason }) => {
-              const begun = await evacuate(name, fields.to || undefined, reason);
+            act={async ({ choice, fields, reason }) => {
+              const begun = await evacuate(name, fields.to || undefined, choice === "now", reason);
               await refresh();
               done(t("nodes.evacuating", { moves: begun.moves.length }));
             }}

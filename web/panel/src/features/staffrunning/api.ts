@@ -21,8 +21,8 @@ export const resume = (node: string) => call(staff.POST("/api/v1/admin/nodes/{no
 export const rejoin = (node: string) => call(staff.POST("/api/v1/admin/nodes/{node}/rejoin", of(node)));
 export const recover = (node: string, reason: string) =>
   call(staff.POST("/api/v1/admin/nodes/{node}/recover", { ...of(node), body: { reason } }));
-export const evacuate = (node: string, to: string | undefined, reason: string) =>
-  call(staff.POST("/api/v1/admin/nodes/{node}/evacuate", { ...of(node), body: { to, reason } }));
+export const evacuate = (node: string, to: string | undefined, now: boolean, reason: string) =>
+  call(staff.POST("/api/v1/admin/nodes/{node}/evacuate", { ...of(node), body: { to, now, reason } }));
 
 export type Job = Schemas["JobsListed"];
 export const jobStates = [

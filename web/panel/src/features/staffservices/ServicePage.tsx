@@ -115,9 +115,18 @@ function Actions({ data }: { data: Service }) {
           operation="staff.services.move"
           label={t("move")}
           text={t("move.text", { name, node: data.node })}
+          choice={{
+            label: t("move.when"),
+            options: [
+              { value: "planned", label: t("move.planned") },
+              { value: "now", label: t("move.now") },
+            ],
+          }}
           fields={[{ name: "to", label: t("move.to"), optional: true }]}
           reason="staff"
-          act={({ fields, reason }) => after(move(id, fields.to || undefined, reason), t("move.begun"))}
+          act={({ choice, fields, reason }) =>
+            after(move(id, fields.to || undefined, choice === "now", reason), t("move.begun"))
+          }
         />
       )}
       {status === "terminated" && (

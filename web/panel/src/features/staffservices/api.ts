@@ -29,8 +29,8 @@ export const restore = (id: number, reason: string) =>
   call(staff.POST("/api/v1/admin/services/{service}/restore", { params: of(id), body: { reason } }));
 export const retry = (id: number, reason: string) =>
   call(staff.POST("/api/v1/admin/services/{service}/retry", { params: of(id), body: { reason } }));
-export const move = (id: number, to: string | undefined, reason: string) =>
-  call(staff.POST("/api/v1/admin/services/{service}/move", { params: of(id), body: { to, reason } }));
+export const move = (id: number, to: string | undefined, now: boolean, reason: string) =>
+  call(staff.POST("/api/v1/admin/services/{service}/move", { params: of(id), body: { to, now, reason } }));
 
 export type Move = Schemas["AdminMove"];
 
