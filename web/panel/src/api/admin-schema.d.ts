@@ -2268,8 +2268,13 @@ export interface components {
              * @description What is done next; leave and keep are about what is left on the former node
              * @enum {string}
              */
-            step: "plan" | "save" | "adopt" | "check" | "make" | "hold" | "ready" | "commit" | "fill" | "restore" | "open" | "undo" | "leave" | "keep" | "closed";
+            step: "lower" | "plan" | "save" | "adopt" | "check" | "make" | "hold" | "ready" | "commit" | "fill" | "restore" | "open" | "undo" | "leave" | "keep" | "closed";
             to: string;
+            /**
+             * Format: date-time
+             * @description When caches of the DNS have forgotten the former TTL, so that a planned move begins
+             */
+            waits_until: string | null;
         };
         AdminMoveList: {
             data: components["schemas"]["AdminMove"][];
@@ -3251,6 +3256,8 @@ export interface components {
             reason?: string;
         };
         StaffMoveBody: {
+            /** @description Does not wait until caches of the DNS have forgotten where it was. */
+            now?: boolean;
             /** @description For the audit log. */
             reason: string;
             /** @description Name of the node to which it moves; without it, the one that suits best. */
@@ -10753,8 +10760,9 @@ export interface operations {
                      *           "opened_at": "2026-11-21T10:00:00Z",
                      *           "service_id": 1,
                      *           "state": "running",
-                     *           "step": "plan",
-                     *           "to": "to"
+                     *           "step": "lower",
+                     *           "to": "to",
+                     *           "waits_until": "2026-11-21T10:00:00Z"
                      *         }
                      *       ],
                      *       "meta": {
@@ -10869,8 +10877,9 @@ export interface operations {
                      *       "opened_at": "2026-11-21T10:00:00Z",
                      *       "service_id": 1,
                      *       "state": "running",
-                     *       "step": "plan",
-                     *       "to": "to"
+                     *       "step": "lower",
+                     *       "to": "to",
+                     *       "waits_until": "2026-11-21T10:00:00Z"
                      *     }
                      */
                     "application/json": components["schemas"]["AdminMove"];
@@ -10979,8 +10988,9 @@ export interface operations {
                      *       "opened_at": "2026-11-21T10:00:00Z",
                      *       "service_id": 1,
                      *       "state": "running",
-                     *       "step": "plan",
-                     *       "to": "to"
+                     *       "step": "lower",
+                     *       "to": "to",
+                     *       "waits_until": "2026-11-21T10:00:00Z"
                      *     }
                      */
                     "application/json": components["schemas"]["AdminMove"];
@@ -11515,8 +11525,9 @@ export interface operations {
                      *           "opened_at": "2026-11-21T10:00:00Z",
                      *           "service_id": 1,
                      *           "state": "running",
-                     *           "step": "plan",
-                     *           "to": "to"
+                     *           "step": "lower",
+                     *           "to": "to",
+                     *           "waits_until": "2026-11-21T10:00:00Z"
                      *         }
                      *       ]
                      *     }
@@ -11808,8 +11819,9 @@ export interface operations {
                      *           "opened_at": "2026-11-21T10:00:00Z",
                      *           "service_id": 1,
                      *           "state": "running",
-                     *           "step": "plan",
-                     *           "to": "to"
+                     *           "step": "lower",
+                     *           "to": "to",
+                     *           "waits_until": "2026-11-21T10:00:00Z"
                      *         }
                      *       ],
                      *       "without_backup": [
@@ -13887,8 +13899,9 @@ export interface operations {
                      *       "opened_at": "2026-11-21T10:00:00Z",
                      *       "service_id": 1,
                      *       "state": "running",
-                     *       "step": "plan",
-                     *       "to": "to"
+                     *       "step": "lower",
+                     *       "to": "to",
+                     *       "waits_until": "2026-11-21T10:00:00Z"
                      *     }
                      */
                     "application/json": components["schemas"]["AdminMove"];

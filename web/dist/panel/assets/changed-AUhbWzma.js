@@ -1,1 +1,0 @@
-import{sa as e}from"./routes-4UcxB8Wd.js";import{t}from"./notice-D2NiLh4q.js";function n(){let n=e();return async e=>{await n.invalidateQueries({queryKey:[`staff`]}),t(e)}}export{n as t};

@@ -1,1 +1,0 @@
-import{Bi as e,Pi as t}from"./routes-4UcxB8Wd.js";var n,r=()=>n??=t({uz:()=>e(()=>import(`./staff.uz-DIBLLbPU.js`),[]),ru:()=>e(()=>import(`./staff.ru-C8sKmYcD.js`),[]),en:()=>e(()=>import(`./staff.en-BblZCBu7.js`),[])});export{r as t};

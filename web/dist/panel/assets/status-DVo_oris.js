@@ -1,1 +1,0 @@
-import{t as e}from"./Status-BfyK6FDl.js";import{t}from"./texts-fy3lF0tQ.js";import{ca as n}from"./routes-4UcxB8Wd.js";var r=n(),i={open:`busy`,waiting:`warn`,answered:`good`,closed:`neutral`};function a({status:n}){return(0,r.jsx)(e,{tone:i[n],label:t(`status.${n}`)})}export{a as t};

@@ -1,1 +1,0 @@
-import{t as e}from"./Status-BfyK6FDl.js";import{t}from"./texts-CBq_P4kX.js";import{ca as n}from"./routes-4UcxB8Wd.js";var r=n(),i={pending:`busy`,provisioning:`busy`,active:`good`,past_due:`warn`,suspended:`bad`,terminating:`busy`,terminated:`neutral`,failed:`bad`,cancelled:`neutral`};function a({status:n}){return(0,r.jsx)(e,{tone:i[n],label:t(`status.${n}`)})}export{a as t};

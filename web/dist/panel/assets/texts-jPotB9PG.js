@@ -1,1 +1,0 @@
-import{Ri as e}from"./routes-4UcxB8Wd.js";var t=e(`stafftickets`);export{t};
