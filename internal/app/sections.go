@@ -22,6 +22,7 @@ import (
 	"stead.dev/stead/internal/commerce/services"
 	"stead.dev/stead/internal/commerce/services/provisioning"
 	"stead.dev/stead/internal/commerce/wallet"
+	"stead.dev/stead/internal/content/announcements"
 	"stead.dev/stead/internal/content/articles"
 	"stead.dev/stead/internal/content/company"
 	"stead.dev/stead/internal/content/currencies"
@@ -156,12 +157,13 @@ type sections struct {
 	assistant *assistant.Service
 	runs      *runs.Service
 	// agentReads calls operations for runs.
-	agentReads *agentOperations
-	exports    *exports.Service
-	exported   *exportedOperations
-	reviews    *reviews.Service
-	company    *company.Service
-	templates  *templates.Service
+	agentReads    *agentOperations
+	exports       *exports.Service
+	exported      *exportedOperations
+	reviews       *reviews.Service
+	company       *company.Service
+	announcements *announcements.Service
+	templates     *templates.Service
 }
 
 // build makes the sections, each after those that it needs, and connects them.
@@ -284,6 +286,7 @@ func (c *core) build(ctx context.Context, as role) (err error) {
 		DB: c.db, Clock: c.clock, Events: c.outbox, Log: c.log, Machines: c.machinesShown(), Audience: c.webhooks, Parts: c.statusParts(),
 		Queue: c.queue, Mailer: c.mailer, Box: c.box, Limiter: c.limiter, Limits: c.subscriptionLimits(), BaseURL: c.cfg.BaseURL, Letters: c.letters, Brand: c.company.Current,
 	})
+	c.announcements = announcements.New(announcements.Config{DB: c.db, Clock: c.clock, Queue: c.queue})
 	c.audit = audit.New(audit.Config{DB: c.db})
 	c.admin = admin.New(admin.Sections{
 		DB: c.db, Accounts: c.accounts, Applications: c.oauth, Catalog: c.catalog, Wallet: c.wallet, Services: c.services,
@@ -364,6 +367,7 @@ func (c *core) listModules() []module.Module {
 		c.currencies.Module(),
 		c.status.Module(),
 		c.company.Module(),
+		c.announcements.Module(),
 		c.tickets.Module(),
 		c.watch.Module(),
 		c.exports.Module(),
@@ -387,6 +391,9 @@ func (c *core) introduce() {
 	c.catalog.Connect(catalog.Needs{Audience: c.webhooks, Rates: c.reseller})
 	c.oauth.Connect(oauth.Needs{Ending: applicationEnds{c.accounts, c.devices}.ended})
 	c.notifications.Connect(notifications.Needs{Pushes: c.devices})
+	c.announcements.Connect(announcements.Needs{
+		Accounts: audiences{c.accounts, c.services, c.reseller, c.nodes}, Notifier: news{c.notifications}, Audit: c.admin,
+	})
 	c.wallet.Connect(wallet.Needs{Renewals: c.services})
 	c.services.Connect(services.Needs{
 		Balances: balances{c.wallet}, Plans: c.catalog, Payments: c.wallet, Orders: c.orders, Billing: c.orders, Addons: c.addons,
@@ -407,7 +414,7 @@ func (c *core) introduce() {
 	c.monitors.Connect(monitors.Needs{Services: watchedServices{c.services}, Owners: owners{c.accounts}, Devices: c.devices})
 	c.scans.Connect(scans.Needs{Sites: scannedSites{c}, Insights: scanInsights{c.insights}})
 	c.sla.Connect(sla.Needs{
-		Services: soldServices{c.services}, Plans: promises{c.catalog}, Monitors: watchers{c.monitors}, Announcements: announcements{c.status},
+		Services: soldServices{c.services}, Plans: promises{c.catalog}, Monitors: watchers{c.monitors}, Announcements: plannedWork{c.status},
 		Wallet: compensations{c.wallet, c.invoices, c.services},
 	})
 	c.assistant.Connect(assistant.Needs{Knowledge: knowledge{c.articles}, Accounts: askedAccounts{c}, Model: wording{c.models}})

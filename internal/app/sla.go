@@ -83,11 +83,11 @@ func sureCause(cause string) bool {
 	return cause == probe.KeyConnectTimeout || cause == probe.KeyRefused
 }
 
-// announcements is the maintenance that the status page has announced.
-type announcements struct{ *status.Service }
+// plannedWork is the maintenance that the status page has announced.
+type plannedWork struct{ *status.Service }
 
 // Maintenance implements sla.Announcements.
-func (a announcements) Maintenance(ctx context.Context, q db.Querier, location string, from, to time.Time) ([]sla.Span, error) {
+func (a plannedWork) Maintenance(ctx context.Context, q db.Querier, location string, from, to time.Time) ([]sla.Span, error) {
 	found, err := a.Announced(ctx, q, location, from, to)
 	all := make([]sla.Span, len(found))
 	for i, s := range found {

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"stead.dev/stead/internal/content/announcements"
 	"stead.dev/stead/internal/content/articles"
 	"stead.dev/stead/internal/content/status"
 	"stead.dev/stead/internal/front/admin"
@@ -125,7 +126,19 @@ func (w *staffWorld) prepare() {
 		Title: "Почта на часах", Description: "По шагам.", Body: "Текст.",
 	}})
 	must(err)
+	wish := announcements.Wish{
+		Title: i18n.Text{"en": "Disks"}, Body: i18n.Text{"en": "Tonight."}, Level: announcements.Info, Audience: announcements.Audience{Kind: announcements.Everybody},
+	}
+	announced, err := w.announcements.Create(ctx, wish)
+	must(err)
+	published, err := w.announcements.Create(ctx, wish)
+	must(err)
+	_, err = w.announcements.Publish(ctx, published.ID, 1)
+	must(err)
+	draft, err := w.announcements.Create(ctx, wish)
+	must(err)
 	w.values = map[string]string{
+		"announcement": fmt.Sprint(announced.ID), "staff.announcements.withdraw": fmt.Sprint(published.ID), "staff.announcements.remove": fmt.Sprint(draft.ID),
 		"article": fmt.Sprint(article.ID), "queue": "webhooks",
 		"ticket": fmt.Sprint(asked), "canned_answer": fmt.Sprint(canned.ID), "attachment": fmt.Sprint(one(`SELECT MAX(id) FROM tickets_attachments`)),
 		"account": fmt.Sprint(w.stranger.id), "note": fmt.Sprint(staffNote.ID), "order": fmt.Sprint(w.paid), "topup": fmt.Sprint(topup), "code": "OLD",
@@ -140,9 +153,10 @@ func (w *staffWorld) prepare() {
 	}
 	// Bodies that the examples of the document are not.
 	w.bodies = map[string]string{
-		"staff.topups.confirm":       fmt.Sprintf(`{"received_usd_cents": %d}`, one(`SELECT amount + fee FROM wallet_topups WHERE id = $1`, topup)),
-		"staff.catalog.import":       file(catalogFile),
-		"staff.domain_prices.import": file(domainsFile),
+		"staff.announcements.publish": `{"version": 2}`, // saved before
+		"staff.topups.confirm":        fmt.Sprintf(`{"received_usd_cents": %d}`, one(`SELECT amount + fee FROM wallet_topups WHERE id = $1`, topup)),
+		"staff.catalog.import":        file(catalogFile),
+		"staff.domain_prices.import":  file(domainsFile),
 		"staff.maintenance.schedule": fmt.Sprintf(`{"title": {"en": "Disks"}, "starts_at": %q, "ends_at": %q}`,
 			now.Add(72*time.Hour).Format(time.RFC3339), now.Add(73*time.Hour).Format(time.RFC3339)),
 	}

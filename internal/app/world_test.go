@@ -23,11 +23,13 @@ import (
 	"golang.org/x/crypto/ssh"
 
 	"stead.dev/stead/internal/agent/insights"
+	"stead.dev/stead/internal/content/announcements"
 	"stead.dev/stead/internal/front/reseller"
 	"stead.dev/stead/internal/identity/account"
 	"stead.dev/stead/internal/platform/api"
 	"stead.dev/stead/internal/platform/config"
 	"stead.dev/stead/internal/platform/db"
+	"stead.dev/stead/internal/platform/i18n"
 	"stead.dev/stead/internal/platform/money"
 	"stead.dev/stead/internal/platform/testkit"
 )
@@ -79,6 +81,7 @@ type world struct {
 	alertChannel                                          int64
 	insight                                               int64
 	agent                                                 agentWork
+	announcement                                          int64  // for everybody
 	ticket, ticketFile                                    int64  // of the owner
 	password, spareKey                                    int64  // of the service, and a reseller's key that nothing uses
 	badge                                                 string // token of the monitor's badge
@@ -116,6 +119,7 @@ func newWorld(t *testing.T, a *App) *world {
 	w.keepACard()
 	w.ticket = w.id(a.post(t, w.owner.token, "/api/v1/tickets", ticketRequest))
 	w.ticketFile = w.fileOfTicket()
+	w.announcement = w.announce()
 	w.app = w.id(a.post(t, w.ownersSession, "/api/v1/apps",
 		`{"name": "Mine", "type": "public", "redirect_uris": ["http://127.0.0.1/callback"]}`))
 	w.device = w.id(a.post(t, w.owner.token, "/api/v1/me/devices", deviceRequest("the-phone-of-the-owner")))
@@ -644,6 +648,22 @@ func (w *world) snapshot() map[string]string {
 		all[op.ID] = r.lasting()
 	}
 	return all
+}
+
+// announce announces something to everybody.
+func (w *world) announce() int64 {
+	w.t.Helper()
+	a, err := w.announcements.Create(w.t.Context(), announcements.Wish{
+		Title: i18n.Text{"en": "New disks"}, Body: i18n.Text{"en": "Tonight."}, Level: announcements.Info,
+		Audience: announcements.Audience{Kind: announcements.Everybody},
+	})
+	if err == nil {
+		_, err = w.announcements.Publish(w.t.Context(), a.ID, a.Version)
+	}
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return a.ID
 }
 
 // publish gives the company an article and a post.

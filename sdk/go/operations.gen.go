@@ -19,6 +19,7 @@ type Client struct {
 	Addons        AddonsAPI
 	AI            AIAPI
 	AlertChannels AlertChannelsAPI
+	Announcements AnnouncementsAPI
 	Apps          AppsAPI
 	Assistant     AssistantAPI
 	Backups       BackupsAPI
@@ -69,6 +70,7 @@ func (c *Client) assemble() {
 	c.Addons.caller = c.caller
 	c.AI.caller = c.caller
 	c.AlertChannels.caller = c.caller
+	c.Announcements.caller = c.caller
 	c.Apps.caller = c.caller
 	c.Assistant.caller = c.caller
 	c.Backups.caller = c.caller
@@ -1369,6 +1371,47 @@ func (a *AlertChannelsAPI) Update(ctx context.Context, alertChannel int64, body 
 func (a *AlertChannelsAPI) Verify(ctx context.Context, alertChannel int64, body MonitorsVerifyBody, options ...CallOption) (*MonitorsChannel, error) {
 	answer := new(MonitorsChannel)
 	if err := a.caller.call(ctx, request{method: http.MethodPost, path: "/api/v1/alert-channels/" + number(alertChannel) + "/verify", body: jsonBody(body), options: options}, answer); err != nil {
+		return nil, err
+	}
+	return answer, nil
+}
+
+// AnnouncementsAPI has the operations announcements.*.
+type AnnouncementsAPI struct {
+	caller *caller
+}
+
+// Dismiss: dismiss an announcement.
+//
+// It is not listed again, on none of your devices. Dismissing it twice is no error.
+//
+// POST /api/v1/announcements/{announcement}/dismiss
+func (a *AnnouncementsAPI) Dismiss(ctx context.Context, announcement int64, options ...CallOption) error {
+	return a.caller.call(ctx, request{method: http.MethodPost, path: "/api/v1/announcements/" + number(announcement) + "/dismiss", options: options}, nil)
+}
+
+// AnnouncementsQuery narrows announcements.list. The zero value of a field leaves it out.
+type AnnouncementsQuery struct {
+	// uz, ru or en: translated texts are then one string in this language, or in another where there is none,
+	// instead of an object keyed by language.
+	Lang string
+}
+
+func (q AnnouncementsQuery) values() url.Values {
+	v := url.Values{}
+	set(v, "lang", q.Lang)
+	return v
+}
+
+// List: what the company announces to you.
+//
+// What is shown now, is for you and was not dismissed, the newest first; at most 5. An announcement may be for
+// customers with a service on a certain machine or of a certain plan, or for resellers.
+//
+// GET /api/v1/announcements
+func (a *AnnouncementsAPI) List(ctx context.Context, query AnnouncementsQuery, options ...CallOption) (*AnnouncementsShownList, error) {
+	answer := new(AnnouncementsShownList)
+	if err := a.caller.call(ctx, request{method: http.MethodGet, path: "/api/v1/announcements", query: query.values(), options: options}, answer); err != nil {
 		return nil, err
 	}
 	return answer, nil

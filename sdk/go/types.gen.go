@@ -30,6 +30,8 @@ const (
 	KeyAlreadySuspended           = "already_suspended"
 	KeyAmountTooLarge             = "amount_too_large"
 	KeyAmountTooSmall             = "amount_too_small"
+	KeyAnnouncementOver           = "announcement_over"
+	KeyAnnouncementPublished      = "announcement_published"
 	KeyAPIKeyInvalid              = "api_key_invalid"
 	KeyAPIKeyRevoked              = "api_key_revoked"
 	KeyArticleLinked              = "article_linked"
@@ -604,6 +606,33 @@ type AddonsProduct struct {
 type AddonsProductList struct {
 	Data []AddonsProduct `json:"data,omitzero"`
 	Meta Meta            `json:"meta"`
+}
+
+// AnnouncementsShown is an object of the API.
+type AnnouncementsShown struct {
+	// Plain text
+	Body Text `json:"body"`
+	// Null until it is withdrawn
+	EndsAt *time.Time `json:"ends_at"`
+	ID     int64      `json:"id"`
+	// One of: info, warning.
+	Level string `json:"level"`
+	// Path of the page that it leads to, on this server
+	Link     *string   `json:"link"`
+	StartsAt time.Time `json:"starts_at"`
+	// Translated text: an object keyed by language, or one string with ?lang=uz|ru|en
+	Title Text `json:"title"`
+}
+
+// The values of AnnouncementsShownLevel. A newer server may answer others.
+const (
+	AnnouncementsShownLevelInfo    = "info"
+	AnnouncementsShownLevelWarning = "warning"
+)
+
+// AnnouncementsShownList is an object of the API.
+type AnnouncementsShownList struct {
+	Data []AnnouncementsShown `json:"data,omitzero"`
 }
 
 // ArticlesCategory is an object of the API.
@@ -3909,7 +3938,7 @@ type NotificationsChoice struct {
 	Mail bool `json:"mail"`
 	Push bool `json:"push"`
 	// essential cannot be changed
-	// One of: renewals, payments, domains, sites, monitors, advice, resale.
+	// One of: renewals, payments, domains, sites, monitors, advice, resale, news.
 	Topic string `json:"topic"`
 }
 
@@ -3922,6 +3951,7 @@ const (
 	NotificationsChoiceTopicMonitors = "monitors"
 	NotificationsChoiceTopicAdvice   = "advice"
 	NotificationsChoiceTopicResale   = "resale"
+	NotificationsChoiceTopicNews     = "news"
 )
 
 // NotificationsChooseBody is an object of the API.

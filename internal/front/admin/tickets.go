@@ -18,6 +18,17 @@ func (a *Admin) RecordTicket(ctx context.Context, action string, id int64) conte
 	return a.change(ctx, action, "", rowOf("ticket", "tickets", "account_id, status, assignee_id, updated_at", "id", id))
 }
 
+// announcementColumns are what the audit log keeps of an announcement.
+const announcementColumns = "title, body, link, level, audience, audience_of, starts_at, ends_at, notify, mail, published_at, withdrawn_at, version"
+
+// RecordAnnouncement implements announcements.Recorder.
+func (a *Admin) RecordAnnouncement(ctx context.Context, action string, id int64) context.Context {
+	if id == 0 {
+		return a.change(ctx, action, "", newRowOf("announcement", "announcements", announcementColumns))
+	}
+	return a.change(ctx, action, "", rowOf("announcement", "announcements", announcementColumns, "id", id))
+}
+
 // RecordCompany implements company.Recorder.
 func (a *Admin) RecordCompany(ctx context.Context, action, reason, key string, state func(ctx context.Context, q db.Querier) (any, error)) context.Context {
 	return a.change(ctx, action, reason, subject{kind: "company", key: key, state: state})

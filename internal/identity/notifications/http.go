@@ -103,7 +103,7 @@ type chooseIn struct {
 }
 
 type choice struct {
-	Topic Topic `json:"topic" enum:"renewals,payments,domains,sites,monitors,advice,resale" doc:"essential cannot be changed"`
+	Topic Topic `json:"topic" enum:"renewals,payments,domains,sites,monitors,advice,resale,news" doc:"essential cannot be changed"`
 	Mail  bool  `json:"mail"`
 	Push  bool  `json:"push"`
 }

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"stead.dev/stead/internal/platform/i18n"
@@ -250,8 +251,20 @@ func (n notification) say(lang, part string) string {
 // data fills the placeholders of the texts.
 func (n notification) data(lang string) map[string]any {
 	data := map[string]any{"Reason": ""}
+	texts := map[string]i18n.Text{} // those that somebody has written in several languages
 	for name, v := range n.words {
-		data[name] = v
+		name, in, several := strings.Cut(name, ".")
+		if !several {
+			data[name] = v
+			continue
+		}
+		if texts[name] == nil {
+			texts[name] = i18n.Text{}
+		}
+		texts[name][in] = v
+	}
+	for name, text := range texts {
+		data[name] = text.In(lang)
 	}
 	if key := n.words["Reason"]; key != "" && i18n.Has(lang, "error."+key) {
 		data["Reason"] = i18n.T(lang, "error."+key, nil)
@@ -283,6 +296,8 @@ func (n notification) link() string {
 		return "/panel/monitors/" + id
 	case "topup", "wallet":
 		return "/panel/wallet"
+	case "announcement":
+		return n.words["Link"]
 	default:
 		return ""
 	}

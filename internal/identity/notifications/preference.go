@@ -24,11 +24,12 @@ const (
 	Monitors  Topic = "monitors"
 	Advice    Topic = "advice"
 	Resale    Topic = "resale"
+	NewsTopic Topic = "news"
 	Essential Topic = "essential"
 )
 
 // topics are all, in the order in which they are shown.
-var topics = []Topic{Renewals, Payments, Domains, Sites, Monitors, Advice, Resale, Essential}
+var topics = []Topic{Renewals, Payments, Domains, Sites, Monitors, Advice, Resale, NewsTopic, Essential}
 
 // topicOf is the topic of each kind.
 var topicOf = map[string]Topic{
@@ -39,6 +40,7 @@ var topicOf = map[string]Topic{
 	"monitor_down": Monitors, "monitor_up": Monitors, "monitor_ssl": Monitors, "monitor_domain": Monitors,
 	"scan_finding": Advice, "insight": Advice, "ai_approval": Advice,
 	"webhook_disabled":  Resale,
+	newsKind:            NewsTopic,
 	"service_suspended": Essential, "service_ending": Essential, "backup_damaged": Essential, "backup_restore_failed": Essential,
 	"domain_expired": Essential, "domain_transfer_out": Essential, "domain_transferred": Essential, "domain_displaced": Essential,
 	"domain_contested": Essential,

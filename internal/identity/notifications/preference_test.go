@@ -65,7 +65,7 @@ func TestOwnersChooseHowTheyAreTold(t *testing.T) {
 			}
 		}
 		told("evt_1", "ssl.failed", 1, 1)
-		if status, p := w.preferences("own", "PUT", `{"preferences":[{"topic":"sites","mail":false,"push":true},{"topic":"payments","mail":true,"push":false}]}`); status != http.StatusOK || len(p.Data) != 8 {
+		if status, p := w.preferences("own", "PUT", `{"preferences":[{"topic":"sites","mail":false,"push":true},{"topic":"payments","mail":true,"push":false}]}`); status != http.StatusOK || len(p.Data) != 9 {
 			t.Fatalf("%d %+v", status, p)
 		}
 		told("evt_2", "ssl.failed", 0, 1)

@@ -152,7 +152,7 @@ func (s *Service) mail(ctx context.Context, id int64) error {
 
 // Mails are the kinds of mails that the section sends.
 func Mails() []mailer.Kind {
-	var kinds []string
+	kinds := []string{newsKind}
 	for _, r := range rules {
 		if r.severity.mailed() {
 			kinds = append(kinds, r.kind)

@@ -103,6 +103,19 @@ func chosenBy(ctx context.Context, q db.Querier, accountID int64) ([]preference,
 	return db.Collect(ctx, q, preferenceRows.Scan, `SELECT `+preferenceRows.Columns()+` FROM notifications_preferences WHERE account_id = $1`, accountID)
 }
 
+// chosenOf reads what those of some accounts that have chosen have chosen for a topic.
+func chosenOf(ctx context.Context, q db.Querier, t Topic, accounts []int64) (map[int64]preference, error) {
+	all := map[int64]preference{}
+	in, args := db.In(q, 2, accounts)
+	_, err := db.Collect(ctx, q, func(r db.Row) (p preference, err error) {
+		var id int64
+		err = r.Scan(&id, &p.topic, &p.mail, &p.push)
+		all[id] = p
+		return p, err
+	}, `SELECT account_id, topic, mail, push FROM notifications_preferences WHERE topic = $1 AND account_id `+in, append([]any{t}, args...)...)
+	return all, err
+}
+
 func putPreference(ctx context.Context, tx *db.Tx, accountID int64, p preference) error {
 	_, err := tx.Exec(ctx, `INSERT INTO notifications_preferences (account_id, topic, mail, push, changed_at) VALUES ($1, $2, $3, $4, $5)
 		ON CONFLICT (account_id, topic) DO UPDATE SET mail = excluded.mail, push = excluded.push, changed_at = excluded.changed_at`,

@@ -5,7 +5,8 @@
 CREATE TABLE notifications (
     id         {{id}},
     account_id BIGINT NOT NULL, -- the account that is notified
-    -- the event that it is about (outbox_events.uid), so that an event that is delivered twice makes one row
+    -- the event that it is about (outbox_events.uid), so that an event that is delivered twice makes one row; of an announcement
+    -- announcement-<id>-<account>
     event_uid  TEXT   NOT NULL UNIQUE,
     kind       TEXT   NOT NULL, -- what it is about; names its text
     -- warning and critical ones are mailed, too

@@ -895,6 +895,36 @@ export class AlertChannelsAPI {
 
 }
 
+/** The operations announcements.*. */
+export class AnnouncementsAPI {
+	readonly #caller: Caller;
+
+	constructor(caller: Caller) {
+		this.#caller = caller;
+	}
+
+	/**
+	 * Dismiss an announcement. It is not listed again, on none of your devices. Dismissing it twice is no error.
+	 *
+	 * POST /api/v1/announcements/{announcement}/dismiss
+	 */
+	async dismiss(announcement: number, options: CallOptions = {}): Promise<void> {
+		await this.#caller.call({ method: "POST", path: `/api/v1/announcements/${encodeURIComponent(announcement)}/dismiss`, options });
+	}
+
+	/**
+	 * What the company announces to you. What is shown now, is for you and was not dismissed, the newest first; at
+	 * most 5. An announcement may be for customers with a service on a certain machine or of a certain plan, or for
+	 * resellers.
+	 *
+	 * GET /api/v1/announcements
+	 */
+	list(query: Query<"announcements.list"> = {}, options: CallOptions = {}): Promise<Answer<"announcements.list">> {
+		return this.#caller.call({ method: "GET", path: `/api/v1/announcements`, query, options });
+	}
+
+}
+
 /** The operations apps.*. */
 export class AppsAPI {
 	readonly #caller: Caller;
@@ -3238,6 +3268,7 @@ export class CustomerOperations {
 	readonly addons: AddonsAPI;
 	readonly ai: AiAPI;
 	readonly alertChannels: AlertChannelsAPI;
+	readonly announcements: AnnouncementsAPI;
 	readonly apps: AppsAPI;
 	readonly assistant: AssistantAPI;
 	readonly backups: BackupsAPI;
@@ -3279,6 +3310,7 @@ export class CustomerOperations {
 		this.addons = new AddonsAPI(caller);
 		this.ai = new AiAPI(caller);
 		this.alertChannels = new AlertChannelsAPI(caller);
+		this.announcements = new AnnouncementsAPI(caller);
 		this.apps = new AppsAPI(caller);
 		this.assistant = new AssistantAPI(caller);
 		this.backups = new BackupsAPI(caller);

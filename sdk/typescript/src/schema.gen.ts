@@ -113,6 +113,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/announcements": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What the company announces to you
+         * @description What is shown now, is for you and was not dismissed, the newest first; at most 5. An announcement may be for customers with a service on a certain machine or of a certain plan, or for resellers.
+         */
+        get: operations["announcements.list"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/announcements/{announcement}/dismiss": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Dismiss an announcement
+         * @description It is not listed again, on none of your devices. Dismissing it twice is no error.
+         */
+        post: operations["announcements.dismiss"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/apps": {
         parameters: {
             query?: never;
@@ -5287,6 +5327,32 @@ export interface components {
             data: components["schemas"]["AddonsProduct"][];
             meta: components["schemas"]["Meta"];
         };
+        AnnouncementsShown: {
+            /** @description Plain text */
+            body: {
+                [key: string]: string;
+            } | string;
+            /**
+             * Format: date-time
+             * @description Null until it is withdrawn
+             */
+            ends_at: string | null;
+            /** Format: int64 */
+            id: number;
+            /** @enum {string} */
+            level: "info" | "warning";
+            /** @description Path of the page that it leads to, on this server */
+            link: string | null;
+            /** Format: date-time */
+            starts_at: string;
+            /** @description Translated text: an object keyed by language, or one string with ?lang=uz|ru|en */
+            title: {
+                [key: string]: string;
+            } | string;
+        };
+        AnnouncementsShownList: {
+            data: components["schemas"]["AnnouncementsShown"][];
+        };
         ArticlesCategory: {
             /** Format: int64 */
             count: number;
@@ -8443,7 +8509,7 @@ export interface components {
              * @description essential cannot be changed
              * @enum {string}
              */
-            topic: "renewals" | "payments" | "domains" | "sites" | "monitors" | "advice" | "resale";
+            topic: "renewals" | "payments" | "domains" | "sites" | "monitors" | "advice" | "resale" | "news";
         };
         NotificationsChooseBody: {
             /** @description Topics that are left out stay as they are */
@@ -11560,6 +11626,52 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["MonitorsChannel"];
+                };
+            };
+        };
+    };
+    "announcements.list": {
+        parameters: {
+            query?: {
+                /** @description uz, ru or en: translated texts are then one string in this language, or in another where there is none, instead of an object keyed by language. */
+                lang?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AnnouncementsShownList"];
+                };
+            };
+        };
+    };
+    "announcements.dismiss": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Its id */
+                announcement: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": Record<string, never>;
                 };
             };
         };

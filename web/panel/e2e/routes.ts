@@ -74,6 +74,8 @@ export const staffRoutes = [
   "/staff/sla",
   "/staff/reviews",
   "/staff/addons",
+  "/staff/announcements",
+  "/staff/announcements/new",
   "/staff/articles",
   "/staff/articles/new?kind=blog",
   "/staff/catalog",

@@ -28,6 +28,9 @@ import { useBegun } from "./uploads/begun";
 const StaffMenu = lazy(() => import("./staffmenu/open").then((file) => file.menu()));
 const ActingBar = lazy(() => import("./staffmenu/open").then((file) => file.acting()));
 const Live = lazy(() => import("./live/Live").then((file) => ({ default: file.Live })));
+const Announcements = lazy(() =>
+  import("./announcements/Announcements").then((file) => ({ default: file.Announcements })),
+);
 const UploadTray = lazy(() => import("./uploads/UploadTray").then((file) => ({ default: file.UploadTray })));
 
 /** The frame of all pages: head, menu, and the page itself. */
@@ -115,6 +118,11 @@ export function Shell() {
           {boot.account?.acting && (
             <Suspense>
               <ActingBar />
+            </Suspense>
+          )}
+          {boot.account && !onStaff && isOn("account") && (
+            <Suspense>
+              <Announcements />
             </Suspense>
           )}
           <Outlet />

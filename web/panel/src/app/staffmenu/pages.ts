@@ -30,6 +30,10 @@ const pages = {
   reviews: page(async () => (await import("~/features/staffcontent/Reviews")).Reviews),
   sla: page(async () => (await import("~/features/staffcontent/Sla")).Sla),
   incidents: page(async () => (await import("~/features/staffcontent/Incidents")).Incidents),
+  announcements: page(async () => (await import("~/features/staffannouncements/AnnouncementList")).AnnouncementList),
+  "announcements/*": page(
+    async () => (await import("~/features/staffannouncements/AnnouncementPage")).AnnouncementPage,
+  ),
   articles: page(async () => (await import("~/features/staffcontent/Articles")).Articles),
   "articles/*": page(async () => (await import("~/features/staffcontent/ArticlePage")).ArticlePage),
   brand: page(async () => (await import("~/features/staffcompany/Brand")).Brand),
