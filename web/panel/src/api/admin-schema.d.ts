@@ -64,6 +64,98 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/admin/announcements": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The announcements, the newest first
+         * @description Drafts, what is shown, and what is over.
+         */
+        get: operations["staff.announcements.list"];
+        put?: never;
+        /**
+         * Write a new announcement
+         * @description A draft, which nobody sees. `dry_run=true` only checks it, and answers the preview with how many accounts it concerns.
+         */
+        post: operations["staff.announcements.create"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/admin/announcements/{announcement}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * An announcement
+         * @description With how many accounts it concerns now, and how many have their notification.
+         */
+        get: operations["staff.announcements.get"];
+        /**
+         * Write an announcement
+         * @description Refused with `conflict` when `version` is not the announcement's any more. Of a published one, texts, link, level and end can be changed, which changes the banner at once; notifications that were made stay. `dry_run=true` only checks it.
+         */
+        put: operations["staff.announcements.save"];
+        post?: never;
+        /**
+         * Remove a draft
+         * @description Only a draft; what was published is withdrawn instead.
+         */
+        delete: operations["staff.announcements.remove"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/admin/announcements/{announcement}/publish": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Publish an announcement
+         * @description `version` is the one that was read: what somebody else changes meanwhile is not published unseen. The banner is shown from `starts_at` on. With `notify`, notifications are made in the background; `told` says how many were made.
+         */
+        post: operations["staff.announcements.publish"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/admin/announcements/{announcement}/withdraw": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Withdraw an announcement
+         * @description The banner is gone at once, and nobody else is notified. Notifications that were made stay.
+         */
+        post: operations["staff.announcements.withdraw"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/admin/articles": {
         parameters: {
             query?: never;
@@ -2592,6 +2684,246 @@ export interface components {
         AdminWaitingAddonlist: {
             data: components["schemas"]["AdminWaitingAddon"][];
         };
+        Announcement: {
+            /**
+             * @description all customers, those with a service on a machine or of a plan, or resellers
+             * @enum {string}
+             */
+            audience: "all" | "node" | "plan" | "resellers";
+            /** @description Name of the machine or slug of the plan; empty for the other audiences */
+            audience_of: string;
+            /** @description By language, in the languages of the title: plain text of at most 2,000 letters */
+            body: components["schemas"]["AnnouncementsTexts"];
+            /** Format: date-time */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description When it is not shown any more; null: when it is withdrawn
+             */
+            ends_at: string | null;
+            /**
+             * Format: date-time
+             * @description When the last account was told; null before that, and where nobody is notified
+             */
+            finished_at: string | null;
+            /** Format: int64 */
+            id: number;
+            /** @enum {string} */
+            level: "info" | "warning";
+            /** @description Path of a page on this server, such as /panel/wallet; empty without one */
+            link: string;
+            /** @description Whether that is mailed to those who want mails about news */
+            mail: boolean;
+            /** @description Whether each account that is concerned gets a notification, too */
+            notify: boolean;
+            /** Format: date-time */
+            published_at: string | null;
+            /**
+             * Format: date-time
+             * @description When it is shown first; null: when it is published
+             */
+            starts_at: string | null;
+            /** @enum {string} */
+            state: "draft" | "scheduled" | "shown" | "over" | "withdrawn";
+            /** @description By language, at most 120 letters each. Readers of a language without a text get another. */
+            title: components["schemas"]["AnnouncementsTexts"];
+            /**
+             * Format: int64
+             * @description How many accounts have their notification
+             */
+            told: number;
+            /** Format: date-time */
+            updated_at: string;
+            /** Format: int64 */
+            version: number;
+            /** Format: date-time */
+            withdrawn_at: string | null;
+        };
+        AnnouncementsAnnouncementList: {
+            data: components["schemas"]["Announcement"][];
+            meta: components["schemas"]["Meta"];
+        };
+        AnnouncementsFull: {
+            /**
+             * Format: int64
+             * @description How many accounts belong to its audience now
+             */
+            accounts: number;
+            /**
+             * @description all customers, those with a service on a machine or of a plan, or resellers
+             * @enum {string}
+             */
+            audience: "all" | "node" | "plan" | "resellers";
+            /** @description Name of the machine or slug of the plan; empty for the other audiences */
+            audience_of: string;
+            /** @description By language, in the languages of the title: plain text of at most 2,000 letters */
+            body: components["schemas"]["AnnouncementsTexts"];
+            /** Format: date-time */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description When it is not shown any more; null: when it is withdrawn
+             */
+            ends_at: string | null;
+            /**
+             * Format: date-time
+             * @description When the last account was told; null before that, and where nobody is notified
+             */
+            finished_at: string | null;
+            /** Format: int64 */
+            id: number;
+            /** @enum {string} */
+            level: "info" | "warning";
+            /** @description Path of a page on this server, such as /panel/wallet; empty without one */
+            link: string;
+            /** @description Whether that is mailed to those who want mails about news */
+            mail: boolean;
+            /** @description Whether each account that is concerned gets a notification, too */
+            notify: boolean;
+            /** Format: date-time */
+            published_at: string | null;
+            /**
+             * Format: date-time
+             * @description When it is shown first; null: when it is published
+             */
+            starts_at: string | null;
+            /** @enum {string} */
+            state: "draft" | "scheduled" | "shown" | "over" | "withdrawn";
+            /** @description By language, at most 120 letters each. Readers of a language without a text get another. */
+            title: components["schemas"]["AnnouncementsTexts"];
+            /**
+             * Format: int64
+             * @description How many accounts have their notification
+             */
+            told: number;
+            /** Format: date-time */
+            updated_at: string;
+            /** Format: int64 */
+            version: number;
+            /** Format: date-time */
+            withdrawn_at: string | null;
+        };
+        AnnouncementsPreview: {
+            /**
+             * Format: int64
+             * @description How many accounts belong to its audience now
+             */
+            accounts: number;
+            /**
+             * @description all customers, those with a service on a machine or of a plan, or resellers
+             * @enum {string}
+             */
+            audience: "all" | "node" | "plan" | "resellers";
+            /** @description Name of the machine or slug of the plan; empty for the other audiences */
+            audience_of: string;
+            /** @description By language, in the languages of the title: plain text of at most 2,000 letters */
+            body: components["schemas"]["AnnouncementsTexts"];
+            /**
+             * Format: date-time
+             * @description When it is not shown any more; null: when it is withdrawn
+             */
+            ends_at: string | null;
+            /** @enum {string} */
+            level: "info" | "warning";
+            /** @description Path of a page on this server, such as /panel/wallet; empty without one */
+            link: string;
+            /** @description Whether that is mailed to those who want mails about news */
+            mail: boolean;
+            /** @description Whether each account that is concerned gets a notification, too */
+            notify: boolean;
+            /**
+             * Format: date-time
+             * @description When it is shown first; null: when it is published
+             */
+            starts_at: string | null;
+            /** @description By language, at most 120 letters each. Readers of a language without a text get another. */
+            title: components["schemas"]["AnnouncementsTexts"];
+        };
+        AnnouncementsPublishBody: {
+            /**
+             * Format: int64
+             * @description The version that was read.
+             */
+            version: number;
+        };
+        AnnouncementsSaveBody: {
+            /**
+             * @description all customers, those with a service on a machine or of a plan, or resellers
+             * @enum {string}
+             */
+            audience: "all" | "node" | "plan" | "resellers";
+            /** @description Name of the machine or slug of the plan; empty for the other audiences */
+            audience_of: string;
+            /** @description By language, in the languages of the title: plain text of at most 2,000 letters */
+            body: components["schemas"]["AnnouncementsTexts"];
+            /**
+             * Format: date-time
+             * @description When it is not shown any more; null: when it is withdrawn
+             */
+            ends_at: string | null;
+            /** @enum {string} */
+            level: "info" | "warning";
+            /** @description Path of a page on this server, such as /panel/wallet; empty without one */
+            link: string;
+            /** @description Whether that is mailed to those who want mails about news */
+            mail: boolean;
+            /** @description Whether each account that is concerned gets a notification, too */
+            notify: boolean;
+            /**
+             * Format: date-time
+             * @description When it is shown first; null: when it is published
+             */
+            starts_at: string | null;
+            /** @description By language, at most 120 letters each. Readers of a language without a text get another. */
+            title: components["schemas"]["AnnouncementsTexts"];
+            /**
+             * Format: int64
+             * @description The version that was read.
+             */
+            version: number;
+        };
+        AnnouncementsSaved: {
+            /** @description Null after a dry run */
+            announcement: components["schemas"]["Announcement"] | null;
+            /** @description Null but for a dry run */
+            preview: components["schemas"]["AnnouncementsPreview"] | null;
+        };
+        AnnouncementsTexts: {
+            en?: string;
+            ru?: string;
+            uz?: string;
+        };
+        AnnouncementsWish: {
+            /**
+             * @description all customers, those with a service on a machine or of a plan, or resellers
+             * @enum {string}
+             */
+            audience: "all" | "node" | "plan" | "resellers";
+            /** @description Name of the machine or slug of the plan; empty for the other audiences */
+            audience_of: string;
+            /** @description By language, in the languages of the title: plain text of at most 2,000 letters */
+            body: components["schemas"]["AnnouncementsTexts"];
+            /**
+             * Format: date-time
+             * @description When it is not shown any more; null: when it is withdrawn
+             */
+            ends_at: string | null;
+            /** @enum {string} */
+            level: "info" | "warning";
+            /** @description Path of a page on this server, such as /panel/wallet; empty without one */
+            link: string;
+            /** @description Whether that is mailed to those who want mails about news */
+            mail: boolean;
+            /** @description Whether each account that is concerned gets a notification, too */
+            notify: boolean;
+            /**
+             * Format: date-time
+             * @description When it is shown first; null: when it is published
+             */
+            starts_at: string | null;
+            /** @description By language, at most 120 letters each. Readers of a language without a text get another. */
+            title: components["schemas"]["AnnouncementsTexts"];
+        };
         AuditList: {
             data: components["schemas"]["AuditShown"][];
             /**
@@ -2831,6 +3163,8 @@ export interface components {
              * @example already_suspended
              * @example amount_too_large
              * @example amount_too_small
+             * @example announcement_over
+             * @example announcement_published
              * @example api_key_invalid
              * @example api_key_revoked
              * @example article_linked
@@ -3877,6 +4211,996 @@ export interface operations {
                 content: {
                     /** @example {} */
                     "application/json": Record<string, never>;
+                };
+            };
+            /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Forbidden: `account_suspended`, `admin_required`, `insufficient_scope`, `role_required`, `sandbox_read_only`, `second_factor_required` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Not Found: `not_found`, `section_disabled` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Request Entity Too Large: `payload_too_large` */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unprocessable Entity: `validation_failed` */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too Many Requests: `rate_limited` */
+            429: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Service Unavailable: `unavailable` */
+            503: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    "staff.announcements.list": {
+        parameters: {
+            query?: {
+                /** @description Page, counted from 1. */
+                page?: number;
+                /** @description Items a page; values above 50 are taken as 50. */
+                per_page?: number;
+            };
+            header?: {
+                /** @description The `ETag` of an earlier answer: 304 without a body when it still holds. */
+                "If-None-Match"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "audience": "all",
+                     *           "audience_of": "audience of",
+                     *           "body": {
+                     *             "en": "en",
+                     *             "ru": "ru",
+                     *             "uz": "uz"
+                     *           },
+                     *           "created_at": "2026-11-21T10:00:00Z",
+                     *           "ends_at": "2027-11-21T10:00:00Z",
+                     *           "finished_at": "2026-11-21T10:00:00Z",
+                     *           "id": 1,
+                     *           "level": "info",
+                     *           "link": "/services/7",
+                     *           "mail": true,
+                     *           "notify": true,
+                     *           "published_at": "2026-11-21T10:00:00Z",
+                     *           "starts_at": "2026-11-21T10:00:00Z",
+                     *           "state": "draft",
+                     *           "title": {
+                     *             "en": "en",
+                     *             "ru": "ru",
+                     *             "uz": "uz"
+                     *           },
+                     *           "told": 1,
+                     *           "updated_at": "2026-11-21T10:00:00Z",
+                     *           "version": 1,
+                     *           "withdrawn_at": "2026-11-21T10:00:00Z"
+                     *         }
+                     *       ],
+                     *       "meta": {
+                     *         "last_page": 1,
+                     *         "page": 1,
+                     *         "per_page": 20,
+                     *         "total": 1
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["AnnouncementsAnnouncementList"];
+                };
+            };
+            /** @description Nothing has changed since the answer whose `ETag` was sent as `If-None-Match`. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Forbidden: `account_suspended`, `admin_required`, `insufficient_scope`, `role_required`, `second_factor_required` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Not Found: `section_disabled` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unprocessable Entity: `validation_failed` */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too Many Requests: `rate_limited` */
+            429: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Service Unavailable: `unavailable` */
+            503: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    "staff.announcements.create": {
+        parameters: {
+            query?: {
+                /** @description Only check it, and answer the preview. */
+                dry_run?: boolean;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "title": {
+                 *         "en": "New disks",
+                 *         "ru": "Новые диски",
+                 *         "uz": "Yangi disklar"
+                 *       },
+                 *       "body": {
+                 *         "en": "Sites on web1 are slower tonight.",
+                 *         "ru": "Сегодня ночью сайты на web1 медленнее.",
+                 *         "uz": "Bugun kechasi web1 dagi saytlar sekinroq."
+                 *       },
+                 *       "link": "/status",
+                 *       "level": "warning",
+                 *       "audience": "all",
+                 *       "audience_of": "",
+                 *       "starts_at": null,
+                 *       "ends_at": null,
+                 *       "notify": true,
+                 *       "mail": false
+                 *     }
+                 */
+                "application/json": components["schemas"]["AnnouncementsWish"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "announcement": {
+                     *         "audience": "all",
+                     *         "audience_of": "audience of",
+                     *         "body": {
+                     *           "en": "en",
+                     *           "ru": "ru",
+                     *           "uz": "uz"
+                     *         },
+                     *         "created_at": "2026-11-21T10:00:00Z",
+                     *         "ends_at": "2027-11-21T10:00:00Z",
+                     *         "finished_at": "2026-11-21T10:00:00Z",
+                     *         "id": 1,
+                     *         "level": "info",
+                     *         "link": "/services/7",
+                     *         "mail": true,
+                     *         "notify": true,
+                     *         "published_at": "2026-11-21T10:00:00Z",
+                     *         "starts_at": "2026-11-21T10:00:00Z",
+                     *         "state": "draft",
+                     *         "title": {
+                     *           "en": "en",
+                     *           "ru": "ru",
+                     *           "uz": "uz"
+                     *         },
+                     *         "told": 1,
+                     *         "updated_at": "2026-11-21T10:00:00Z",
+                     *         "version": 1,
+                     *         "withdrawn_at": "2026-11-21T10:00:00Z"
+                     *       },
+                     *       "preview": {
+                     *         "accounts": 1,
+                     *         "audience": "all",
+                     *         "audience_of": "audience of",
+                     *         "body": {
+                     *           "en": "en",
+                     *           "ru": "ru",
+                     *           "uz": "uz"
+                     *         },
+                     *         "ends_at": "2027-11-21T10:00:00Z",
+                     *         "level": "info",
+                     *         "link": "/services/7",
+                     *         "mail": true,
+                     *         "notify": true,
+                     *         "starts_at": "2026-11-21T10:00:00Z",
+                     *         "title": {
+                     *           "en": "en",
+                     *           "ru": "ru",
+                     *           "uz": "uz"
+                     *         }
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["AnnouncementsSaved"];
+                };
+            };
+            /** @description Bad Request: `malformed_json` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Forbidden: `account_suspended`, `admin_required`, `insufficient_scope`, `role_required`, `sandbox_read_only`, `second_factor_required` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Not Found: `section_disabled` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Request Entity Too Large: `payload_too_large` */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unsupported Media Type: `unsupported_media_type` */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unprocessable Entity: `validation_failed` */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too Many Requests: `rate_limited` */
+            429: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Service Unavailable: `unavailable` */
+            503: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    "staff.announcements.get": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                announcement: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "accounts": 1,
+                     *       "audience": "all",
+                     *       "audience_of": "audience of",
+                     *       "body": {
+                     *         "en": "en",
+                     *         "ru": "ru",
+                     *         "uz": "uz"
+                     *       },
+                     *       "created_at": "2026-11-21T10:00:00Z",
+                     *       "ends_at": "2027-11-21T10:00:00Z",
+                     *       "finished_at": "2026-11-21T10:00:00Z",
+                     *       "id": 1,
+                     *       "level": "info",
+                     *       "link": "/services/7",
+                     *       "mail": true,
+                     *       "notify": true,
+                     *       "published_at": "2026-11-21T10:00:00Z",
+                     *       "starts_at": "2026-11-21T10:00:00Z",
+                     *       "state": "draft",
+                     *       "title": {
+                     *         "en": "en",
+                     *         "ru": "ru",
+                     *         "uz": "uz"
+                     *       },
+                     *       "told": 1,
+                     *       "updated_at": "2026-11-21T10:00:00Z",
+                     *       "version": 1,
+                     *       "withdrawn_at": "2026-11-21T10:00:00Z"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["AnnouncementsFull"];
+                };
+            };
+            /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Forbidden: `account_suspended`, `admin_required`, `insufficient_scope`, `role_required`, `second_factor_required` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Not Found: `not_found`, `section_disabled` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unprocessable Entity: `validation_failed` */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too Many Requests: `rate_limited` */
+            429: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Service Unavailable: `unavailable` */
+            503: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    "staff.announcements.save": {
+        parameters: {
+            query?: {
+                /** @description Only check it, and answer the preview. */
+                dry_run?: boolean;
+            };
+            header?: never;
+            path: {
+                announcement: number;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "version": 1,
+                 *       "title": {
+                 *         "en": "New disks",
+                 *         "ru": "Новые диски",
+                 *         "uz": "Yangi disklar"
+                 *       },
+                 *       "body": {
+                 *         "en": "Sites on web1 are slower tonight.",
+                 *         "ru": "Сегодня ночью сайты на web1 медленнее.",
+                 *         "uz": "Bugun kechasi web1 dagi saytlar sekinroq."
+                 *       },
+                 *       "link": "/status",
+                 *       "level": "warning",
+                 *       "audience": "all",
+                 *       "audience_of": "",
+                 *       "starts_at": null,
+                 *       "ends_at": null,
+                 *       "notify": true,
+                 *       "mail": false
+                 *     }
+                 */
+                "application/json": components["schemas"]["AnnouncementsSaveBody"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "announcement": {
+                     *         "audience": "all",
+                     *         "audience_of": "audience of",
+                     *         "body": {
+                     *           "en": "en",
+                     *           "ru": "ru",
+                     *           "uz": "uz"
+                     *         },
+                     *         "created_at": "2026-11-21T10:00:00Z",
+                     *         "ends_at": "2027-11-21T10:00:00Z",
+                     *         "finished_at": "2026-11-21T10:00:00Z",
+                     *         "id": 1,
+                     *         "level": "info",
+                     *         "link": "/services/7",
+                     *         "mail": true,
+                     *         "notify": true,
+                     *         "published_at": "2026-11-21T10:00:00Z",
+                     *         "starts_at": "2026-11-21T10:00:00Z",
+                     *         "state": "draft",
+                     *         "title": {
+                     *           "en": "en",
+                     *           "ru": "ru",
+                     *           "uz": "uz"
+                     *         },
+                     *         "told": 1,
+                     *         "updated_at": "2026-11-21T10:00:00Z",
+                     *         "version": 1,
+                     *         "withdrawn_at": "2026-11-21T10:00:00Z"
+                     *       },
+                     *       "preview": {
+                     *         "accounts": 1,
+                     *         "audience": "all",
+                     *         "audience_of": "audience of",
+                     *         "body": {
+                     *           "en": "en",
+                     *           "ru": "ru",
+                     *           "uz": "uz"
+                     *         },
+                     *         "ends_at": "2027-11-21T10:00:00Z",
+                     *         "level": "info",
+                     *         "link": "/services/7",
+                     *         "mail": true,
+                     *         "notify": true,
+                     *         "starts_at": "2026-11-21T10:00:00Z",
+                     *         "title": {
+                     *           "en": "en",
+                     *           "ru": "ru",
+                     *           "uz": "uz"
+                     *         }
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["AnnouncementsSaved"];
+                };
+            };
+            /** @description Bad Request: `malformed_json` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Forbidden: `account_suspended`, `admin_required`, `insufficient_scope`, `role_required`, `sandbox_read_only`, `second_factor_required` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Not Found: `not_found`, `section_disabled` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Request Entity Too Large: `payload_too_large` */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unsupported Media Type: `unsupported_media_type` */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unprocessable Entity: `validation_failed` */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too Many Requests: `rate_limited` */
+            429: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Service Unavailable: `unavailable` */
+            503: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    "staff.announcements.remove": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                announcement: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /** @example {} */
+                    "application/json": Record<string, never>;
+                };
+            };
+            /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Forbidden: `account_suspended`, `admin_required`, `insufficient_scope`, `role_required`, `sandbox_read_only`, `second_factor_required` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Not Found: `not_found`, `section_disabled` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Request Entity Too Large: `payload_too_large` */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unprocessable Entity: `validation_failed` */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too Many Requests: `rate_limited` */
+            429: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Service Unavailable: `unavailable` */
+            503: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    "staff.announcements.publish": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                announcement: number;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "version": 1
+                 *     }
+                 */
+                "application/json": components["schemas"]["AnnouncementsPublishBody"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "audience": "all",
+                     *       "audience_of": "audience of",
+                     *       "body": {
+                     *         "en": "en",
+                     *         "ru": "ru",
+                     *         "uz": "uz"
+                     *       },
+                     *       "created_at": "2026-11-21T10:00:00Z",
+                     *       "ends_at": "2027-11-21T10:00:00Z",
+                     *       "finished_at": "2026-11-21T10:00:00Z",
+                     *       "id": 1,
+                     *       "level": "info",
+                     *       "link": "/services/7",
+                     *       "mail": true,
+                     *       "notify": true,
+                     *       "published_at": "2026-11-21T10:00:00Z",
+                     *       "starts_at": "2026-11-21T10:00:00Z",
+                     *       "state": "draft",
+                     *       "title": {
+                     *         "en": "en",
+                     *         "ru": "ru",
+                     *         "uz": "uz"
+                     *       },
+                     *       "told": 1,
+                     *       "updated_at": "2026-11-21T10:00:00Z",
+                     *       "version": 1,
+                     *       "withdrawn_at": "2026-11-21T10:00:00Z"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Announcement"];
+                };
+            };
+            /** @description Bad Request: `malformed_json` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Forbidden: `account_suspended`, `admin_required`, `insufficient_scope`, `role_required`, `sandbox_read_only`, `second_factor_required` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Not Found: `not_found`, `section_disabled` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Request Entity Too Large: `payload_too_large` */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unsupported Media Type: `unsupported_media_type` */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unprocessable Entity: `validation_failed` */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too Many Requests: `rate_limited` */
+            429: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Service Unavailable: `unavailable` */
+            503: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    "staff.announcements.withdraw": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                announcement: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "audience": "all",
+                     *       "audience_of": "audience of",
+                     *       "body": {
+                     *         "en": "en",
+                     *         "ru": "ru",
+                     *         "uz": "uz"
+                     *       },
+                     *       "created_at": "2026-11-21T10:00:00Z",
+                     *       "ends_at": "2027-11-21T10:00:00Z",
+                     *       "finished_at": "2026-11-21T10:00:00Z",
+                     *       "id": 1,
+                     *       "level": "info",
+                     *       "link": "/services/7",
+                     *       "mail": true,
+                     *       "notify": true,
+                     *       "published_at": "2026-11-21T10:00:00Z",
+                     *       "starts_at": "2026-11-21T10:00:00Z",
+                     *       "state": "draft",
+                     *       "title": {
+                     *         "en": "en",
+                     *         "ru": "ru",
+                     *         "uz": "uz"
+                     *       },
+                     *       "told": 1,
+                     *       "updated_at": "2026-11-21T10:00:00Z",
+                     *       "version": 1,
+                     *       "withdrawn_at": "2026-11-21T10:00:00Z"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Announcement"];
                 };
             };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */

@@ -216,6 +216,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/announcements": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What the company announces to you
+         * @description What is shown now, is for you and was not dismissed, the newest first; at most 5. An announcement may be for customers with a service on a certain machine or of a certain plan, or for resellers.
+         */
+        get: operations["announcements.list"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/announcements/{announcement}/dismiss": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Dismiss an announcement
+         * @description It is not listed again, on none of your devices. Dismissing it twice is no error.
+         */
+        post: operations["announcements.dismiss"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/apps": {
         parameters: {
             query?: never;
@@ -7168,6 +7208,46 @@ export interface components {
             data: components["schemas"]["AddonsProduct"][];
             meta: components["schemas"]["Meta"];
         };
+        AnnouncementsShown: {
+            /**
+             * @description Plain text
+             * @example {
+             *       "en": "Hosting for a site",
+             *       "ru": "Хостинг для сайта",
+             *       "uz": "Sayt uchun xosting"
+             *     }
+             */
+            body: {
+                [key: string]: string;
+            } | string;
+            /**
+             * Format: date-time
+             * @description Null until it is withdrawn
+             */
+            ends_at: string | null;
+            /** Format: int64 */
+            id: number;
+            /** @enum {string} */
+            level: "info" | "warning";
+            /** @description Path of the page that it leads to, on this server */
+            link: string | null;
+            /** Format: date-time */
+            starts_at: string;
+            /**
+             * @description Translated text: an object keyed by language, or one string with ?lang=uz|ru|en
+             * @example {
+             *       "en": "Hosting for a site",
+             *       "ru": "Хостинг для сайта",
+             *       "uz": "Sayt uchun xosting"
+             *     }
+             */
+            title: {
+                [key: string]: string;
+            } | string;
+        };
+        AnnouncementsShownList: {
+            data: components["schemas"]["AnnouncementsShown"][];
+        };
         ArticlesCategory: {
             /** Format: int64 */
             count: number;
@@ -8905,6 +8985,8 @@ export interface components {
              * @example already_suspended
              * @example amount_too_large
              * @example amount_too_small
+             * @example announcement_over
+             * @example announcement_published
              * @example api_key_invalid
              * @example api_key_revoked
              * @example article_linked
@@ -10846,7 +10928,7 @@ export interface components {
              * @description essential cannot be changed
              * @enum {string}
              */
-            topic: "renewals" | "payments" | "domains" | "sites" | "monitors" | "advice" | "resale";
+            topic: "renewals" | "payments" | "domains" | "sites" | "monitors" | "advice" | "resale" | "news";
         };
         NotificationsChooseBody: {
             /** @description Topics that are left out stay as they are */
@@ -15257,6 +15339,214 @@ export interface operations {
             };
             /** @description Unsupported Media Type: `unsupported_media_type` */
             415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unprocessable Entity: `validation_failed` */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too Many Requests: `rate_limited` */
+            429: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Service Unavailable: `unavailable` */
+            503: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    "announcements.list": {
+        parameters: {
+            query?: {
+                /** @description uz, ru or en: translated texts are then one string in this language, or in another where there is none, instead of an object keyed by language. */
+                lang?: string;
+            };
+            header?: {
+                /** @description The `ETag` of an earlier answer: 304 without a body when it still holds. */
+                "If-None-Match"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "body": {
+                     *             "en": "Hosting for a site",
+                     *             "ru": "Хостинг для сайта",
+                     *             "uz": "Sayt uchun xosting"
+                     *           },
+                     *           "ends_at": "2027-11-21T10:00:00Z",
+                     *           "id": 1,
+                     *           "level": "info",
+                     *           "link": "/services/7",
+                     *           "starts_at": "2026-11-21T10:00:00Z",
+                     *           "title": {
+                     *             "en": "Hosting for a site",
+                     *             "ru": "Хостинг для сайта",
+                     *             "uz": "Sayt uchun xosting"
+                     *           }
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["AnnouncementsShownList"];
+                };
+            };
+            /** @description Nothing has changed since the answer whose `ETag` was sent as `If-None-Match`. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Forbidden: `account_suspended`, `insufficient_scope` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Not Found: `section_disabled` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unprocessable Entity: `validation_failed` */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too Many Requests: `rate_limited` */
+            429: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Service Unavailable: `unavailable` */
+            503: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    "announcements.dismiss": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Its id */
+                announcement: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /** @example {} */
+                    "application/json": Record<string, never>;
+                };
+            };
+            /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Forbidden: `account_suspended`, `insufficient_scope`, `sandbox_read_only` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Not Found: `not_found`, `section_disabled` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Request Entity Too Large: `payload_too_large` */
+            413: {
                 headers: {
                     [name: string]: unknown;
                 };

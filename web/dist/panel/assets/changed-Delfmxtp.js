@@ -1,1 +1,0 @@
-import{sa as e}from"./routes-DWrC4MyK.js";import{t}from"./notice-C15PjCs0.js";function n(){let n=e();return async e=>{await n.invalidateQueries({queryKey:[`staff`]}),t(e)}}export{n as t};

@@ -1,1 +1,0 @@
-import{Bi as e,Pi as t}from"./routes-DWrC4MyK.js";var n,r=()=>n??=t({uz:()=>e(()=>import(`./staff.uz-ClE_rQ_a.js`),[]),ru:()=>e(()=>import(`./staff.ru-CpkExdFG.js`),[]),en:()=>e(()=>import(`./staff.en-rQ4OXkO6.js`),[])});export{r as t};

@@ -1,1 +1,0 @@
-import{t as e}from"./Status-BZuK6h6M.js";import{t}from"./texts-BTEvFLTk.js";import{ca as n}from"./routes-DWrC4MyK.js";var r=n(),i={open:`busy`,waiting:`warn`,answered:`good`,closed:`neutral`};function a({status:n}){return(0,r.jsx)(e,{tone:i[n],label:t(`status.${n}`)})}export{a as t};

@@ -1,1 +1,0 @@
-import{t as e}from"./Status-BZuK6h6M.js";import{t}from"./texts-C4yC43f1.js";import{ca as n}from"./routes-DWrC4MyK.js";var r=n(),i={pending:`busy`,provisioning:`busy`,active:`good`,past_due:`warn`,suspended:`bad`,terminating:`busy`,terminated:`neutral`,failed:`bad`,cancelled:`neutral`};function a({status:n}){return(0,r.jsx)(e,{tone:i[n],label:t(`status.${n}`)})}export{a as t};
