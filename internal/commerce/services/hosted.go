@@ -56,13 +56,8 @@ func (s *Service) LockSite(ctx context.Context, tx *db.Tx, accountID, id int64) 
 }
 
 // OnlineLimits are the limits of the plans of an account's services that are online.
-func (s *Service) OnlineLimits(ctx context.Context, q db.Querier, accountID int64) ([]site.Limits, error) {
-	rows, err := onlineLimits(ctx, q, accountID)
-	all := make([]site.Limits, len(rows))
-	for i := 0; err == nil && i < len(rows); i++ {
-		all[i], err = site.ParseLimits(rows[i].id, json.RawMessage(rows[i].limits))
-	}
-	return all, err
+func (s *Service) OnlineLimits(ctx context.Context, q db.Querier, accountID int64) ([]site.Limited, error) {
+	return onlineLimits(ctx, q, accountID)
 }
 
 // SetDomain makes a service known by another of its domain names.

@@ -92,3 +92,23 @@ func TestOfVeryManyServicesEachIsFoundAgain(t *testing.T) {
 		}
 	})
 }
+
+func TestTheLimitsOfServicesOfOnePlanAreReadOnce(t *testing.T) {
+	t.Parallel()
+	testkit.Engines(t, func(t *testing.T, d *db.DB, clk *clock.Fake) {
+		w := newWorld(t, d, clk)
+		for _, name := range []string{"one.test", "two.test", "three.test"} {
+			w.active(ask(name))
+		}
+		w.reserve(ask("unpaid.test"))
+		other := w.active(ask("other.test"))
+		w.in(func(ctx context.Context, tx *db.Tx) error {
+			_, err := tx.Exec(ctx, `UPDATE services SET limits = '{"monitors": 7}' WHERE id = $1`, other)
+			return err
+		})
+		all, err := w.OnlineLimits(t.Context(), w.db, 1)
+		if err != nil || len(all) != 2 || all[0].Services != 3 || all[1].Services != 1 || all[1].Limits.Of("monitors") != 7 {
+			t.Errorf("%+v, %v", all, err)
+		}
+	})
+}

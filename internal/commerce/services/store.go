@@ -12,6 +12,7 @@ import (
 
 	"stead.dev/stead/internal/commerce/sale"
 	"stead.dev/stead/internal/commerce/services/provisioning"
+	"stead.dev/stead/internal/hosting/site"
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/domainname"
 	"stead.dev/stead/internal/platform/fault"
@@ -369,10 +370,16 @@ func stuck(ctx context.Context, q db.Querier, before time.Time, afterID int64, l
 		afterID, before, limit)
 }
 
-// onlineLimits reads the ids and limits of an account's services that are online.
-func onlineLimits(ctx context.Context, q db.Querier, accountID int64) ([]record, error) {
-	return db.Collect(ctx, q, func(row db.Row) (r record, err error) {
-		err = row.Scan(&r.id, &r.limits)
-		return r, err
-	}, `SELECT id, limits FROM services WHERE account_id = $1 AND status IN ('active', 'past_due') ORDER BY id`, accountID)
+// onlineLimits reads the different limits of an account's services that are online, and how many services have them: an
+// account may have thousands of services of a few plans.
+func onlineLimits(ctx context.Context, q db.Querier, accountID int64) ([]site.Limited, error) {
+	return db.Collect(ctx, q, func(row db.Row) (l site.Limited, err error) {
+		var one int64
+		var limits string
+		if err := row.Scan(&one, &limits, &l.Services); err != nil {
+			return l, err
+		}
+		l.Limits, err = site.ParseLimits(one, json.RawMessage(limits))
+		return l, err
+	}, `SELECT MIN(id), limits, COUNT(*) FROM services WHERE account_id = $1 AND status IN ('active', 'past_due') GROUP BY limits ORDER BY 1`, accountID)
 }

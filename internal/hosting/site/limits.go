@@ -14,6 +14,12 @@ const Unlimited = -1
 // limit.
 type Limits map[string]int64
 
+// Limited are services that have the same limits.
+type Limited struct {
+	Limits   Limits
+	Services int64 // how many there are
+}
+
 // ParseLimits reads the limits of the plan of a service: an object of numbers.
 func ParseLimits(serviceID int64, plan json.RawMessage) (l Limits, err error) {
 	if err := json.Unmarshal(plan, &l); err != nil {

@@ -113,11 +113,11 @@ func ownTarget(h Hosted) (t probe.Target, name string, ok bool) {
 // enforce pauses the newest monitors of an account that are beyond what its plans allow, and slows down those that are
 // checked too often.
 func (s *Service) enforce(ctx context.Context, tx *db.Tx, accountID int64) error {
-	most, shortest, err := s.allowance(ctx, tx, accountID)
-	if err != nil {
+	all, err := lockOfAccount(ctx, tx, accountID)
+	if err != nil || len(all) == 0 {
 		return err
 	}
-	all, err := lockOfAccount(ctx, tx, accountID)
+	most, shortest, err := s.allowance(ctx, tx, accountID)
 	if err != nil {
 		return err
 	}

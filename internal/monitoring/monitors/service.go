@@ -72,7 +72,7 @@ type Services interface {
 	// Hosted is one of the account's services.
 	Hosted(ctx context.Context, q db.Querier, accountID, serviceID int64) (Hosted, error)
 	// OnlineLimits are the limits of the plans of an account's services that are online.
-	OnlineLimits(ctx context.Context, q db.Querier, accountID int64) ([]site.Limits, error)
+	OnlineLimits(ctx context.Context, q db.Querier, accountID int64) ([]site.Limited, error)
 }
 
 // Needs is what the section needs of others; every field is required.
@@ -305,12 +305,12 @@ func (s *Service) allowance(ctx context.Context, q db.Querier, accountID int64) 
 		return 0, 0, err
 	}
 	shortest = intervals[len(intervals)-1]
-	for _, l := range plans {
-		n, step := l.Of("monitors"), l.Of("monitor_interval_s")
+	for _, p := range plans {
+		n, step := p.Limits.Of("monitors"), p.Limits.Of("monitor_interval_s")
 		if n == site.Unlimited || n > MaxMonitors {
 			n = MaxMonitors
 		}
-		most = min(most+n, MaxMonitors)
+		most = min(most+n*p.Services, MaxMonitors)
 		if step == site.Unlimited {
 			step = int64(intervals[0])
 		}

@@ -43,8 +43,8 @@ func (unlimited) Hosted(context.Context, db.Querier, int64, int64) (Hosted, erro
 	return Hosted{}, nil
 }
 
-func (unlimited) OnlineLimits(context.Context, db.Querier, int64) ([]site.Limits, error) {
-	return []site.Limits{{"monitors": site.Unlimited, "monitor_interval_s": site.Unlimited}}, nil
+func (unlimited) OnlineLimits(context.Context, db.Querier, int64) ([]site.Limited, error) {
+	return []site.Limited{{Limits: site.Limits{"monitors": site.Unlimited, "monitor_interval_s": site.Unlimited}, Services: 1}}, nil
 }
 
 func (unlimited) Locale(context.Context, db.Querier, int64) (string, error) { return "en", nil }
