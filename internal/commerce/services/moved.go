@@ -2,6 +2,7 @@ package services
 
 import (
 	"context"
+	"time"
 
 	"stead.dev/stead/internal/commerce/services/provisioning"
 	"stead.dev/stead/internal/hosting/site"
@@ -42,9 +43,18 @@ func (s *Service) Relocate(ctx context.Context, tx *db.Tx, id int64, from, to st
 		if _, err := setPlace(ctx, tx, id, now.place); err != nil {
 			return err
 		}
-		return s.emit(ctx, tx, "service.migrated", now, map[string]any{"ipv4": r.place.ipv4, "ipv6": r.place.ipv6, "location": r.place.location})
+		return s.emitChange(ctx, tx, "service.migrated", now,
+			map[string]any{"ipv4": r.place.ipv4, "ipv6": r.place.ipv6, "location": r.place.location},
+			map[string]any{"ipv4": now.place.ipv4, "ipv6": now.place.ipv6, "location": now.place.location})
 	})
 	return epoch, err
+}
+
+// TellMovePlanned tells the owner that a service moves to another machine after a while, and not before.
+func (s *Service) TellMovePlanned(ctx context.Context, tx *db.Tx, id int64, wait time.Duration) error {
+	return s.change(ctx, tx, id, func(r record) error {
+		return s.emitWith(ctx, tx, "service.migration_planned", r, map[string]any{"minutes": int(wait.Round(time.Minute) / time.Minute)})
+	})
 }
 
 // FollowStatus has a job make the account of a service that has moved suspended or not, as the service is.

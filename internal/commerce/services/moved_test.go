@@ -3,7 +3,9 @@ package services
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
+	"time"
 
 	"stead.dev/stead/internal/hosting/site"
 	"stead.dev/stead/internal/platform/clock"
@@ -40,6 +42,17 @@ func TestAServiceMovesFromWhereItIs(t *testing.T) {
 			t.Errorf("a second time: %v", err)
 		}
 		w.same("events", []string{"service.migrated"}, w.told(id)[before:])
+		data := w.texts(`SELECT data FROM outbox_events WHERE type = 'service.migrated' AND subject_id = $1`, id)
+		if len(data) != 1 || !strings.Contains(data[0], `"192.0.2.99"`) {
+			t.Errorf("the owner is told %s", data)
+		}
+		if err := d.InTx(t.Context(), func(ctx context.Context, tx *db.Tx) error { return w.TellMovePlanned(ctx, tx, id, time.Hour) }); err != nil {
+			t.Error(err)
+		}
+		data = w.texts(`SELECT data FROM outbox_events WHERE type = 'service.migration_planned' AND subject_id = $1`, id)
+		if len(data) != 1 || !strings.Contains(data[0], `"minutes":60`) {
+			t.Errorf("the owner is told %s", data)
+		}
 		r := w.record(id)
 		w.same("where it is", "node:9", r.panel)
 		w.same("its address", "192.0.2.99", r.place.ipv4)

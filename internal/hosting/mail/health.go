@@ -58,19 +58,24 @@ func spf(server panel.MailServer) string {
 	return strings.Join(append(words, "~all"), " ")
 }
 
-func (d mailDomain) dkim() string { return "v=DKIM1; k=rsa; p=" + d.publicKey }
+func (d mailDomain) dkim() string { return dkimOf(d.publicKey) }
+
+func dkimOf(publicKey string) string { return "v=DKIM1; k=rsa; p=" + publicKey }
 
 // dmarc asks for nothing: a domain's owner decides whether others refuse what is not signed.
 const dmarc = "v=DMARC1; p=none"
 
-// records are what the domain needs in its zone.
-func (d mailDomain) records(server panel.MailServer) []Record {
+// records are what the domain needs in its zone now.
+func (d mailDomain) records(server panel.MailServer, now time.Time) []Record {
 	const priority = 10
 	all := []Record{
 		{Name: d.name, Type: "MX", Value: server.Hostname, Priority: priority},
 		{Name: d.name, Type: "TXT", Value: spf(server)},
 		{Name: d.selector + dkimLabel + d.name, Type: "TXT", Value: d.dkim()},
 		{Name: "_dmarc." + d.name, Type: "TXT", Value: dmarc},
+	}
+	if f := d.former; f.selector != "" && f.selector != d.selector && f.until != nil && now.Before(*f.until) {
+		all = append(all, Record{Name: f.selector + dkimLabel + d.name, Type: "TXT", Value: dkimOf(f.publicKey)})
 	}
 	for _, s := range []struct { // RFC 6186, 8314 and 5804
 		name string

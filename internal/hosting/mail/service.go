@@ -300,7 +300,7 @@ func (s *Service) updateZones(ctx context.Context, mail panel.Mail, on site.Site
 		}
 		records := []Record{}
 		for _, d := range rows {
-			records = append(records, d.records(server)...)
+			records = append(records, d.records(server, tx.Now)...)
 		}
 		return s.Zones.SetRecords(ctx, tx, on.AccountID, on.ServiceID, records)
 	})

@@ -147,17 +147,27 @@ type mailDomain struct {
 	id, serviceID       int64
 	name                string
 	selector, publicKey string
+	former              formerKey
 	found               dnsAnswers
 	checkedAt           *time.Time
 	createdAt           time.Time
 }
 
-const domainColumns = `id, service_id, name, selector, public_key, found, checked_at, created_at`
+// formerKey is the DKIM key that signed what a domain sent before: another machine had it.
+type formerKey struct {
+	selector, publicKey string
+	until               *time.Time
+}
+
+// formerKeyKept is how long that key is published: mail of a mailbox is tried for three days, and verified when it arrives.
+const formerKeyKept = 4 * 24 * time.Hour
+
+const domainColumns = `id, service_id, name, selector, public_key, former_selector, former_key, former_until, found, checked_at, created_at`
 
 func scanDomain(row db.Row) (mailDomain, error) {
 	var d mailDomain
 	var data string
-	err := row.Scan(&d.id, &d.serviceID, &d.name, &d.selector, &d.publicKey, &data, &d.checkedAt, &d.createdAt)
+	err := row.Scan(&d.id, &d.serviceID, &d.name, &d.selector, &d.publicKey, &d.former.selector, &d.former.publicKey, &d.former.until, &data, &d.checkedAt, &d.createdAt)
 	if err == nil {
 		err = json.Unmarshal([]byte(data), &d.found)
 	}
@@ -169,7 +179,7 @@ func domainsOf(ctx context.Context, q db.Querier, serviceID int64) ([]mailDomain
 }
 
 // putDomains makes the domains of a service those that the panel has; one whose key is another is looked
-// at anew.
+// at anew, and its former key is kept for a while.
 func putDomains(ctx context.Context, tx *db.Tx, accountID, serviceID int64, all []panel.MailDomain) error {
 	before, err := domainsOf(ctx, tx, serviceID)
 	if err != nil {
@@ -187,8 +197,9 @@ func putDomains(ctx context.Context, tx *db.Tx, accountID, serviceID int64, all 
 		}
 		_, err := tx.Exec(ctx, `INSERT INTO mail_domains (account_id, service_id, name, selector, public_key, due_at, created_at)
 			VALUES ($1, $2, $3, $4, $5, $6, $6)
-			ON CONFLICT (service_id, name) DO UPDATE SET selector = excluded.selector, public_key = excluded.public_key, due_at = excluded.due_at`,
-			accountID, serviceID, d.Name, d.DKIMSelector, d.DKIMPublicKey, tx.Now)
+			ON CONFLICT (service_id, name) DO UPDATE SET selector = excluded.selector, public_key = excluded.public_key, due_at = excluded.due_at,
+				former_selector = mail_domains.selector, former_key = mail_domains.public_key, former_until = $7`,
+			accountID, serviceID, d.Name, d.DKIMSelector, d.DKIMPublicKey, tx.Now, tx.Now.Add(formerKeyKept))
 		if err != nil {
 			return err
 		}

@@ -44,7 +44,11 @@ func (s *Service) lower(ctx context.Context, m Move) (outcome, error) {
 				return ended(of), nil
 			}
 			kept, err := s.DNS.LowerTTL(ctx, tx, m.ServiceID)
-			until := tx.Now.Add(min(kept, s.Wait))
+			wait := min(kept, s.Wait)
+			until := tx.Now.Add(wait)
+			if err == nil && wait >= time.Minute {
+				err = s.Services.TellMovePlanned(ctx, tx, m.ServiceID, wait)
+			}
 			return later(m, 0).with(func(m *Move) { m.LoweredUntil = &until }), err
 		})
 	}

@@ -149,6 +149,9 @@ func TestAPlannedMoveWaitsForTheDNS(t *testing.T) {
 			t.Error("the TTL stays low")
 		}
 		w.until(all[0].ID, Keep)
+		if want := []time.Duration{90 * time.Second, time.Minute}; !slices.Equal(w.planned, want) {
+			t.Errorf("owners were told of %v, want %v", w.planned, want)
+		}
 	})
 }
 

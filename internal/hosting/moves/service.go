@@ -37,6 +37,8 @@ type Services interface {
 	// Relocate makes another panel serve the service, in the next epoch. fault.Conflict: it is not on the panel that it
 	// comes from, or has no account any more.
 	Relocate(ctx context.Context, tx *db.Tx, serviceID int64, from, to string, account panel.Account) (epoch int64, err error)
+	// TellMovePlanned tells the owner that the service moves after a while.
+	TellMovePlanned(ctx context.Context, tx *db.Tx, serviceID int64, wait time.Duration) error
 	// FollowStatus has the account suspended, or not, as the service is.
 	FollowStatus(ctx context.Context, tx *db.Tx, serviceID int64) error
 }

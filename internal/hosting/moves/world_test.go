@@ -39,6 +39,7 @@ type world struct {
 	behind   map[string]bool // what LeftBehind heard
 	ended    int             // calls of Moved
 	kept     time.Duration   // by caches of the DNS
+	planned  []time.Duration // what owners were told
 	lowered  bool            // the DNS says for a short time only where the service is
 	*Service
 }
@@ -317,6 +318,11 @@ func (sites) Relocate(ctx context.Context, tx *db.Tx, id int64, from, to string,
 		err = fault.Conflict.New()
 	}
 	return epoch, err
+}
+
+func (t sites) TellMovePlanned(_ context.Context, _ *db.Tx, _ int64, wait time.Duration) error {
+	t.w.planned = append(t.w.planned, wait)
+	return nil
 }
 
 func (sites) FollowStatus(context.Context, *db.Tx, int64) error { return nil }

@@ -149,6 +149,22 @@ var rules = map[string]rule{
 		calm: func(o object) bool { return !suspended(o) }, // its owner has ended it
 	},
 	"service.suspended": {kind: "service_suspended", severity: Critical, words: service},
+	"service.migration_planned": {kind: "service_moving", severity: Warning, words: func(o object) map[string]string {
+		words := service(o)
+		words["Minutes"] = o.text("minutes")
+		return words
+	}},
+	"service.migrated": {kind: "service_moved", severity: Warning, words: func(o object) map[string]string {
+		words := service(o)
+		var addresses []string
+		for _, name := range []string{"ipv4", "ipv6"} {
+			if address := o.text(name); address != "" {
+				addresses = append(addresses, address)
+			}
+		}
+		words["Addresses"] = strings.Join(addresses, ", ")
+		return words
+	}},
 	"order.completed": {kind: "order_completed", severity: Info, words: func(o object) map[string]string {
 		return map[string]string{"Order": o.text("number"), "Total": o.money("total")}
 	}},

@@ -49,6 +49,9 @@ CREATE TABLE mail_domains (
     name       TEXT   NOT NULL,              -- in ASCII form
     selector   TEXT   NOT NULL,              -- DKIM selector of the key that signs what the domain sends
     public_key TEXT   NOT NULL,              -- public half of that key
+    former_selector TEXT NOT NULL DEFAULT '', -- selector of the key before; empty where there was none
+    former_key   TEXT NOT NULL DEFAULT '',    -- public half of that key
+    former_until BIGINT,                      -- until when that key is published, for mail that is on its way; NULL where there was none
     found      TEXT   NOT NULL DEFAULT '{}', -- JSON object: the answers of the DNS for the domain at the last look-up
     checked_at BIGINT,                       -- when that was; NULL before that
     due_at     BIGINT NOT NULL,              -- when the DNS is asked next

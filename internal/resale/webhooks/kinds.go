@@ -38,7 +38,8 @@ var kinds = []kind{
 	is[serviceObject]("service.tariff_change_failed", "A change of tariff that was planned for the renewal was not possible"),
 	is[serviceObject]("service.updated", "Something else of a service has changed"),
 	is[limitObject]("service.limit_reached", "A service uses 80 or 100 per cent of a limit of its plan"),
-	is[serviceObject]("service.migrated", "A service has moved to another machine"),
+	is[serviceMoveObject]("service.migration_planned", "A service moves to another machine after a while"),
+	is[serviceMigratedObject]("service.migrated", "A service has moved to another machine"),
 
 	is[orderObject]("order.created", "An order awaits its payment"),
 	is[orderObject]("order.paid", "An order was paid"),

@@ -37,6 +37,18 @@ type serviceReminderObject struct {
 	Days int `json:"days" doc:"How many are left"`
 }
 
+type serviceMoveObject struct {
+	serviceObject
+	Minutes int `json:"minutes" doc:"In how many it begins, at the earliest"`
+}
+
+type serviceMigratedObject struct {
+	serviceObject
+	IPv4     string `json:"ipv4" doc:"Its address from now on"`
+	IPv6     string `json:"ipv6" doc:"Empty where it has none"`
+	Location string `json:"location"`
+}
+
 type serviceFailureObject struct {
 	serviceObject
 	ErrorKey string `json:"error_key"`

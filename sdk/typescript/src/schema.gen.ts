@@ -11307,6 +11307,64 @@ export interface components {
             /** @description hosting; more may be added */
             type: string;
         };
+        WebhooksServiceMigratedObject: {
+            auto_renew: boolean;
+            client_ref: string | null;
+            domain: string | null;
+            /** Format: date-time */
+            expires_at: string | null;
+            /** @description Why it could not be made: an error key */
+            failure_key: string | null;
+            /** Format: int64 */
+            id: number;
+            /** @description Its address from now on */
+            ipv4: string;
+            /** @description Empty where it has none */
+            ipv6: string;
+            label: string;
+            location: string;
+            /** Format: int64 */
+            order_id: number;
+            /** Format: int64 */
+            plan_id: number;
+            /** Format: date-time */
+            provisioned_at: string | null;
+            /** @enum {string} */
+            status: "pending" | "provisioning" | "active" | "past_due" | "suspended" | "terminating" | "terminated" | "failed" | "cancelled";
+            /** @description unpaid, abuse, manual or resource_limit; more may be added */
+            suspend_reason: string | null;
+            /** @description hosting; more may be added */
+            type: string;
+        };
+        WebhooksServiceMoveObject: {
+            auto_renew: boolean;
+            client_ref: string | null;
+            domain: string | null;
+            /** Format: date-time */
+            expires_at: string | null;
+            /** @description Why it could not be made: an error key */
+            failure_key: string | null;
+            /** Format: int64 */
+            id: number;
+            label: string;
+            /**
+             * Format: int64
+             * @description In how many it begins, at the earliest
+             */
+            minutes: number;
+            /** Format: int64 */
+            order_id: number;
+            /** Format: int64 */
+            plan_id: number;
+            /** Format: date-time */
+            provisioned_at: string | null;
+            /** @enum {string} */
+            status: "pending" | "provisioning" | "active" | "past_due" | "suspended" | "terminating" | "terminated" | "failed" | "cancelled";
+            /** @description unpaid, abuse, manual or resource_limit; more may be added */
+            suspend_reason: string | null;
+            /** @description hosting; more may be added */
+            type: string;
+        };
         WebhooksServiceObject: {
             auto_renew: boolean;
             client_ref: string | null;
