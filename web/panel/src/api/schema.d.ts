@@ -6234,6 +6234,23 @@ export interface webhooks {
         patch?: never;
         trace?: never;
     };
+    "service.migration_planned": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** A service moves to another machine after a while */
+        post: operations["event.service.migration_planned"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "service.past_due": {
         parameters: {
             query?: never;
@@ -13849,6 +13866,64 @@ export interface components {
             /** Format: int64 */
             id: number;
             label: string;
+            /** Format: int64 */
+            order_id: number;
+            /** Format: int64 */
+            plan_id: number;
+            /** Format: date-time */
+            provisioned_at: string | null;
+            /** @enum {string} */
+            status: "pending" | "provisioning" | "active" | "past_due" | "suspended" | "terminating" | "terminated" | "failed" | "cancelled";
+            /** @description unpaid, abuse, manual or resource_limit; more may be added */
+            suspend_reason: string | null;
+            /** @description hosting; more may be added */
+            type: string;
+        };
+        WebhooksServiceMigratedObject: {
+            auto_renew: boolean;
+            client_ref: string | null;
+            domain: string | null;
+            /** Format: date-time */
+            expires_at: string | null;
+            /** @description Why it could not be made: an error key */
+            failure_key: string | null;
+            /** Format: int64 */
+            id: number;
+            /** @description Its address from now on */
+            ipv4: string;
+            /** @description Empty where it has none */
+            ipv6: string;
+            label: string;
+            location: string;
+            /** Format: int64 */
+            order_id: number;
+            /** Format: int64 */
+            plan_id: number;
+            /** Format: date-time */
+            provisioned_at: string | null;
+            /** @enum {string} */
+            status: "pending" | "provisioning" | "active" | "past_due" | "suspended" | "terminating" | "terminated" | "failed" | "cancelled";
+            /** @description unpaid, abuse, manual or resource_limit; more may be added */
+            suspend_reason: string | null;
+            /** @description hosting; more may be added */
+            type: string;
+        };
+        WebhooksServiceMoveObject: {
+            auto_renew: boolean;
+            client_ref: string | null;
+            domain: string | null;
+            /** Format: date-time */
+            expires_at: string | null;
+            /** @description Why it could not be made: an error key */
+            failure_key: string | null;
+            /** Format: int64 */
+            id: number;
+            label: string;
+            /**
+             * Format: int64
+             * @description In how many it begins, at the earliest
+             */
+            minutes: number;
             /** Format: int64 */
             order_id: number;
             /** Format: int64 */
@@ -60549,7 +60624,7 @@ export interface operations {
             content: {
                 "application/json": components["schemas"]["WebhooksEnvelope"] & {
                     data?: {
-                        object: components["schemas"]["WebhooksServiceObject"];
+                        object: components["schemas"]["WebhooksServiceMigratedObject"];
                         /** @enum {boolean} */
                         truncated?: false;
                     } | {
@@ -60559,6 +60634,65 @@ export interface operations {
                     };
                     /** @enum {string} */
                     type?: "service.migrated";
+                };
+            };
+        };
+        responses: {
+            /** @description Nothing more is to be sent to this address. */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description It has arrived. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description It is sent again later. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    "event.service.migration_planned": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The id of the event. */
+                "webhook-id"?: string;
+                /** @description When it was sent, in seconds since 1970. */
+                "webhook-timestamp"?: string;
+                /** @description Signatures as of Standard Webhooks, one for each secret that is valid. */
+                "webhook-signature"?: string;
+                /** @description Lowercase hexadecimal HMAC-SHA256 of the body under the newest secret. */
+                "X-Service-Signature"?: string;
+                /** @description The same under the former secret, while a rotation lasts. */
+                "X-Service-Signature-Previous"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["WebhooksEnvelope"] & {
+                    data?: {
+                        object: components["schemas"]["WebhooksServiceMoveObject"];
+                        /** @enum {boolean} */
+                        truncated?: false;
+                    } | {
+                        object: components["schemas"]["WebhooksStubObject"];
+                        /** @enum {boolean} */
+                        truncated: true;
+                    };
+                    /** @enum {string} */
+                    type?: "service.migration_planned";
                 };
             };
         };
