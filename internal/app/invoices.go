@@ -15,11 +15,14 @@ import (
 )
 
 // buildInvoices makes the section of invoices.
-func (c *core) buildInvoices() error {
-	var rules invoices.Rules
+func (c *core) buildInvoices(ctx context.Context) error {
+	var (
+		rules   invoices.Rules
+		content []byte
+	)
 	if c.cfg.TaxRulesFile != "" {
-		content, err := os.ReadFile(c.cfg.TaxRulesFile)
-		if err != nil {
+		var err error
+		if content, err = os.ReadFile(c.cfg.TaxRulesFile); err != nil {
 			return fmt.Errorf("tax_rules_file: %w", err)
 		}
 		if rules, err = invoices.ReadRules(content); err != nil {
@@ -39,10 +42,10 @@ func (c *core) buildInvoices() error {
 		seller.Name = c.cfg.CompanyName
 	}
 	c.invoices = invoices.New(invoices.Config{
-		DB: c.db, Events: c.outbox, Seller: seller,
-		Prefix: c.cfg.InvoicePrefix, Rules: rules, Zone: zone, BaseURL: c.cfg.BaseURL, Log: c.log,
+		DB: c.db, Clock: c.clock, Signals: c.hub, Events: c.outbox, Seller: seller,
+		Prefix: c.cfg.InvoicePrefix, Rules: rules, RulesFile: string(content), Zone: zone, BaseURL: c.cfg.BaseURL, Log: c.log,
 	})
-	return nil
+	return c.invoices.LoadRules(ctx)
 }
 
 // buyers adapts the accounts to the invoices.

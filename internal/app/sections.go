@@ -271,7 +271,7 @@ func (c *core) build(ctx context.Context, as role) (err error) {
 	c.webhooks = webhooks.New(webhooks.Config{
 		DB: c.db, Clock: c.clock, Queue: c.queue, Events: c.outbox, Box: c.box, Worlds: c.reseller, Tags: c.services, AllowLoopback: c.cfg.AllowLoopbackTargets,
 	})
-	if err := c.buildInvoices(); err != nil {
+	if err := c.buildInvoices(ctx); err != nil {
 		return err
 	}
 	if err := c.buildLoyalty(); err != nil {
@@ -422,7 +422,7 @@ func (c *core) introduce() {
 	c.runs.Connect(runs.Needs{Operations: c.agentReads, PHP: c.php, Backups: c.backups, Places: servedPlaces{c}, Secrets: issuedSecrets{c.credentials}, Books: c.invoices, Names: boughtNames{c.services}})
 	c.insights.Connect(insights.Needs{Services: auditedServices{c}, Model: wording{c.models}})
 	c.clocks.Connect(clocks.Needs{Worlds: c.accounts, Lives: []clocks.Life{c.orders, c.services, c.addons}})
-	c.invoices.Connect(invoices.Needs{Accounts: buyers{c.accounts}, Topups: c.wallet, Orders: c.orders})
+	c.invoices.Connect(invoices.Needs{Accounts: buyers{c.accounts}, Topups: c.wallet, Orders: c.orders, Audit: c.admin})
 	c.hosting.Connect(sitedomains.Needs{
 		Parts:  []site.Part{whereabouts{c.provisioning, c.dns}, c.certificates, c.php, c.backups, c.databases, c.cron, c.mail, c.access},
 		Claims: verifications{c.claims}, Zones: c.dns,

@@ -137,7 +137,11 @@ func (w *staffWorld) prepare() {
 	must(err)
 	draft, err := w.announcements.Create(ctx, wish)
 	must(err)
+	const taxes = "home: UZ\ncountries:\n  UZ: {name: QQS, rate: \"12\"}\n"
+	nextYear := now.AddDate(1, 0, 0)
+	must(w.invoices.SetRules(ctx, taxes, &nextYear, "The law"))
 	w.values = map[string]string{
+		"tax_rules":    fmt.Sprint(one(`SELECT id FROM invoices_tax_rules`)),
 		"announcement": fmt.Sprint(announced.ID), "staff.announcements.withdraw": fmt.Sprint(published.ID), "staff.announcements.remove": fmt.Sprint(draft.ID),
 		"article": fmt.Sprint(article.ID), "queue": "webhooks",
 		"ticket": fmt.Sprint(asked), "canned_answer": fmt.Sprint(canned.ID), "attachment": fmt.Sprint(one(`SELECT MAX(id) FROM tickets_attachments`)),
@@ -153,6 +157,7 @@ func (w *staffWorld) prepare() {
 	}
 	// Bodies that the examples of the document are not.
 	w.bodies = map[string]string{
+		"staff.tax_rules.set":         fmt.Sprintf(`{"file": %q, "valid_from": %q, "reason": "The law"}`, taxes, nextYear.Format(time.RFC3339)),
 		"staff.announcements.publish": `{"version": 2}`, // saved before
 		"staff.topups.confirm":        fmt.Sprintf(`{"received_usd_cents": %d}`, one(`SELECT amount + fee FROM wallet_topups WHERE id = $1`, topup)),
 		"staff.catalog.import":        file(catalogFile),

@@ -10,11 +10,13 @@ import (
 	"time"
 
 	"stead.dev/stead/internal/commerce/sale"
+	"stead.dev/stead/internal/platform/clock"
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/fault"
 	"stead.dev/stead/internal/platform/i18n"
 	"stead.dev/stead/internal/platform/money"
 	"stead.dev/stead/internal/platform/outbox"
+	"stead.dev/stead/internal/platform/signal"
 )
 
 // sandboxPrefix begins the numbers of sandboxes, each of which has its own.
@@ -44,15 +46,26 @@ type Topups interface {
 	Receipt(ctx context.Context, q db.Querier, id int64) (sale.Receipt, error)
 }
 
+// Signals tell all replicas of changes.
+type Signals interface {
+	Send(ctx context.Context, tx *db.Tx, topic, payload string) error
+	Subscribe(topic string, f func(payload string))
+}
+
 // Config is what the section works with; all but Prefix and Rules is needed.
 type Config struct {
-	DB     *db.DB
-	Events outbox.Events
+	DB      *db.DB
+	Clock   clock.Clock
+	Signals Signals
+	Events  outbox.Events
 	// Seller is the company, as new documents name it.
 	Seller Party
 	// Prefix stands before the numbers; another one begins series of its own.
 	Prefix string
-	Rules  Rules
+	// Rules are the configuration's taxes, which hold where staff have set none.
+	Rules Rules
+	// RulesFile is the file that they were read from, for staff who go on from it.
+	RulesFile string
 	// Zone is the time zone of the books: whose year a number is of, and the dates on documents.
 	Zone *time.Location
 	// BaseURL is the public address.
@@ -65,19 +78,23 @@ type Needs struct {
 	Accounts Accounts
 	Topups   Topups
 	Orders   Orders
+	Audit    Recorder
 }
 
 // Service is the section's use cases.
 type Service struct {
 	Config
 	Needs
-	wake chan struct{} // tells the sequencer of this process that there are documents to be numbered
+	versions *signal.Copy[[]RulesVersion]
+	wake     chan struct{} // tells the sequencer of this process that there are documents to be numbered
 }
 
 // New makes the section. Connect comes before its operations.
 func New(c Config) *Service {
 	c.BaseURL = strings.TrimSuffix(c.BaseURL, "/")
-	return &Service{Config: c, wake: make(chan struct{}, 1)}
+	s := &Service{Config: c, wake: make(chan struct{}, 1)}
+	s.versions = signal.NewCopy(nil, s.readVersions)
+	return s
 }
 
 // Connect gives the section what it needs of others, before anything else is asked of it.
@@ -85,13 +102,14 @@ func (s *Service) Connect(n Needs) { s.Needs = n }
 
 // Taxes returns how accounts are taxed now.
 func (s *Service) Taxes(ctx context.Context, q db.Querier, accountIDs []int64) (map[int64]money.Tax, error) {
-	if s.Rules.none() || len(accountIDs) == 0 {
+	rules := s.now()
+	if rules.none() || len(accountIDs) == 0 {
 		return nil, nil //nolint:nilnil // nobody is taxed
 	}
 	profiles, err := profilesOf(ctx, q, accountIDs)
 	taxes := make(map[int64]money.Tax, len(accountIDs))
 	for _, id := range accountIDs {
-		taxes[id] = s.Rules.tax(profiles[id])
+		taxes[id] = rules.tax(profiles[id])
 	}
 	return taxes, err
 }
@@ -441,7 +459,7 @@ func (s *Service) profile(ctx context.Context, q db.Querier, accountID int64) (P
 
 // setProfile writes down whom the invoices of an account are for from now on.
 func (s *Service) setProfile(ctx context.Context, accountID int64, p profile) (Party, error) {
-	p, err := p.check(s.Rules)
+	p, err := p.check(s.now())
 	if err != nil {
 		return Party{}, err
 	}

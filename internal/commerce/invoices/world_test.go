@@ -48,10 +48,10 @@ func newWorld(t *testing.T, d *db.DB, clk *clock.Fake) *world {
 	}
 	w := &world{t: t, topups: map[int64]sale.Receipt{}}
 	w.Service = New(Config{
-		DB: d, Events: w, Rules: rules, Zone: time.UTC, BaseURL: apitest.BaseURL + "/", Log: slog.New(slog.DiscardHandler),
+		DB: d, Clock: clk, Signals: w, Events: w, Rules: rules, Zone: time.UTC, BaseURL: apitest.BaseURL + "/", Log: slog.New(slog.DiscardHandler),
 		Seller: Party{Company: true, Name: "Stead Hosting MChJ", TaxNumber: "301234567", Country: "UZ", City: "Toshkent", Address: "Navoiy 1"},
 	})
-	w.Connect(Needs{Accounts: customers{}, Topups: w, Orders: w})
+	w.Connect(Needs{Accounts: customers{}, Topups: w, Orders: w, Audit: w})
 	scopes := []string{"orders:read", "profile"}
 	w.edge = apitest.NewEdge(t, d, clk, apitest.Tokens{
 		"own": {AccountID: 1, ApplicationID: 1, Scopes: scopes, FirstParty: true}, "other": {AccountID: 2, ApplicationID: 1, Scopes: scopes},
@@ -59,6 +59,12 @@ func newWorld(t *testing.T, d *db.DB, clk *clock.Fake) *world {
 	}, w.Operations())
 	return w
 }
+
+func (*world) Send(context.Context, *db.Tx, string, string) error { return nil }
+
+func (*world) Subscribe(string, func(string)) {}
+
+func (*world) RecordTaxRules(ctx context.Context, _, _ string, _ int64) context.Context { return ctx }
 
 // each runs f in a world on each engine.
 func each(t *testing.T, f func(w *world, clk *clock.Fake)) {

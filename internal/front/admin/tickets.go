@@ -29,6 +29,15 @@ func (a *Admin) RecordAnnouncement(ctx context.Context, action string, id int64)
 	return a.change(ctx, action, "", rowOf("announcement", "announcements", announcementColumns, "id", id))
 }
 
+// RecordTaxRules implements invoices.Recorder.
+func (a *Admin) RecordTaxRules(ctx context.Context, action, reason string, id int64) context.Context {
+	const columns = "file, valid_from"
+	if id == 0 {
+		return a.change(ctx, action, reason, newRowOf("tax_rules", "invoices_tax_rules", columns))
+	}
+	return a.change(ctx, action, reason, rowOf("tax_rules", "invoices_tax_rules", columns, "id", id))
+}
+
 // RecordCompany implements company.Recorder.
 func (a *Admin) RecordCompany(ctx context.Context, action, reason, key string, state func(ctx context.Context, q db.Querier) (any, error)) context.Context {
 	return a.change(ctx, action, reason, subject{kind: "company", key: key, state: state})

@@ -77,3 +77,13 @@ CREATE TABLE invoices_profiles (
     email       TEXT    NOT NULL,    -- of who keeps the books; empty for the account's own
     updated_at  BIGINT  NOT NULL     -- when it last changed
 );
+
+-- The taxes by the country of the buyer as staff have set them. A row holds from its time on, until the next one does; without one
+-- that has begun, those of the configuration hold.
+CREATE TABLE invoices_tax_rules (
+    id         {{id}},
+    file       TEXT   NOT NULL, -- YAML, as docs/invoices.md describes it
+    valid_from BIGINT NOT NULL, -- when it begins to hold
+    created_at BIGINT NOT NULL  -- when it was set
+);
+CREATE INDEX invoices_tax_rules_begin ON invoices_tax_rules (valid_from, id);

@@ -79,6 +79,7 @@ export const staffRoutes = [
   "/staff/articles",
   "/staff/articles/new?kind=blog",
   "/staff/catalog",
+  "/staff/tax",
   "/staff/domain-prices",
   "/staff/coupons",
   "/staff/currencies",

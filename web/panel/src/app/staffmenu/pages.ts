@@ -24,6 +24,7 @@ const pages = {
   sections: page(async () => (await import("~/features/staffrunning/Sections")).Sections),
   catalog: page(async () => (await import("~/features/staffcatalog/PriceFile")).Catalog),
   "domain-prices": page(async () => (await import("~/features/staffcatalog/PriceFile")).DomainPrices),
+  tax: page(async () => (await import("~/features/staffcatalog/TaxRules")).TaxRules),
   coupons: page(async () => (await import("~/features/staffcatalog/Coupons")).Coupons),
   currencies: page(async () => (await import("~/features/staffcatalog/Currencies")).Currencies),
   addons: page(async () => (await import("~/features/staffcatalog/Addons")).Addons),

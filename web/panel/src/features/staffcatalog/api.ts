@@ -68,3 +68,23 @@ export const makeAddon = (addon: number, value: string) =>
   call(staff.POST("/api/v1/admin/addons/{addon}/make", { params: { path: { addon } }, body: { value } }));
 export const refuseAddon = (addon: number) =>
   call(staff.POST("/api/v1/admin/addons/{addon}/refuse", { params: { path: { addon } } }));
+
+export type TaxRules = Schemas["InvoicesTaxRules"];
+export type Taxed = TaxRules["rules"][number];
+export type Amounts = Taxed["now"];
+
+export const taxRules = queryOptions({
+  queryKey: ["staff", "tax-rules"],
+  queryFn: ({ signal }) => call(staff.GET("/api/v1/admin/tax-rules", { signal })),
+  staleTime: Infinity, // what is being edited must not change under the hands
+});
+
+/** What a price becomes by a file, which holds from then on unless it is only tried. */
+export const setTaxRules = (body: { file: string; reason?: string; valid_from?: string }, dryRun: boolean) =>
+  call(staff.PUT("/api/v1/admin/tax-rules", { params: { query: { dry_run: dryRun } }, body }));
+export const takeBackTaxRules = (version: number, reason: string) =>
+  call(
+    staff.DELETE("/api/v1/admin/tax-rules/{tax_rules}", {
+      params: { path: { tax_rules: version }, query: { reason } },
+    }),
+  );
