@@ -1772,6 +1772,50 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/admin/tax-rules": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The taxes by the country of the buyer
+         * @description The rules in force, what a price of $10 becomes by them, and the versions that staff have set.
+         */
+        get: operations["staff.tax_rules.get"];
+        /**
+         * Set the taxes by the country of the buyer
+         * @description A whole file, which holds from `valid_from` on for payments; documents that were issued stay as they are. What staff set wins over the configuration's file. `dry_run=true` only says what a price becomes.
+         */
+        put: operations["staff.tax_rules.set"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/admin/tax-rules/{tax_rules}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Take back taxes that do not hold yet
+         * @description A version that has begun to hold stays: documents were issued by it.
+         */
+        delete: operations["staff.tax_rules.take_back"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/admin/tickets": {
         parameters: {
             query?: never;
@@ -3387,6 +3431,32 @@ export interface components {
             /** @description Of a credit note: what was given back */
             total: components["schemas"]["Money"];
         };
+        InvoicesAmounts: {
+            /** @description Whether prices contain the tax */
+            included: boolean;
+            /** @description Of the tax, as on documents */
+            name: string;
+            /** Format: int64 */
+            net_usd_cents: number;
+            /** @description Why there is none: reverse_charge, exempt; empty otherwise */
+            note: string;
+            /**
+             * Format: double
+             * @description Percent
+             */
+            rate: number;
+            /** Format: int64 */
+            tax_usd_cents: number;
+            /**
+             * Format: int64
+             * @description What the buyer pays
+             */
+            total_usd_cents: number;
+        };
+        InvoicesCompared: {
+            /** @description What the price becomes, beside what it was */
+            rules: components["schemas"]["InvoicesTaxed"][];
+        };
         InvoicesLine: {
             /** @description Of sla_credit: what was put into the wallet; no part of a sum. Else 0 */
             credited: components["schemas"]["Money"];
@@ -3419,6 +3489,61 @@ export interface components {
             /** @description In the register of companies; of sellers */
             registration: string;
             tax_number: string;
+        };
+        InvoicesRulesVersion: {
+            /** Format: date-time */
+            created_at: string;
+            file: string;
+            /** Format: int64 */
+            id: number;
+            /** @enum {string} */
+            state: "ahead" | "in_force" | "past";
+            /** Format: date-time */
+            valid_from: string;
+        };
+        InvoicesSetRulesBody: {
+            /** @description YAML; docs/invoices.md describes it. An empty one taxes nobody. */
+            file: string;
+            /**
+             * Format: int64
+             * @description The price that the answer is about; without it, $10
+             */
+            price_usd_cents?: number;
+            /** @description Why; it stands in the audit log. A dry run needs none. */
+            reason?: string;
+            /**
+             * Format: date-time
+             * @description When it begins to hold; without it, at once
+             */
+            valid_from?: string;
+        };
+        InvoicesTaxRules: {
+            /** @description The YAML file in force; empty where nobody is taxed */
+            file: string;
+            /** @description What a price becomes now, by the country of the buyer */
+            rules: components["schemas"]["InvoicesTaxed"][];
+            /**
+             * @description Where the rules in force come from: STEAD_TAX_RULES_FILE, or what staff have set
+             * @enum {string}
+             */
+            source: "none" | "configuration" | "staff";
+            /**
+             * Format: date-time
+             * @description Since when they hold; null for those of the configuration
+             */
+            valid_from: string | null;
+            /** @description What staff have set, the newest first, at most 50 */
+            versions: components["schemas"]["InvoicesRulesVersion"][];
+        };
+        InvoicesTaxed: {
+            /** @description Businesses with a tax number, instead of everybody else */
+            business: boolean;
+            /** @description Code of the country (ISO 3166-1); empty for all that the rules do not name */
+            country: string;
+            /** @description By the file */
+            now: components["schemas"]["InvoicesAmounts"];
+            /** @description By the rules in force */
+            was: components["schemas"]["InvoicesAmounts"];
         };
         JobsAttempt: {
             /** Format: date-time */
@@ -16532,6 +16657,357 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["AdminUser"];
+                };
+            };
+            /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Forbidden: `account_suspended`, `admin_required`, `insufficient_scope`, `role_required`, `sandbox_read_only`, `second_factor_required` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Not Found: `not_found`, `section_disabled` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Request Entity Too Large: `payload_too_large` */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unprocessable Entity: `validation_failed` */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too Many Requests: `rate_limited` */
+            429: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Service Unavailable: `unavailable` */
+            503: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    "staff.tax_rules.get": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "file": "file",
+                     *       "rules": [
+                     *         {
+                     *           "business": true,
+                     *           "country": "UZ",
+                     *           "now": {
+                     *             "included": true,
+                     *             "name": "Shop of Anna",
+                     *             "net_usd_cents": 1000,
+                     *             "note": "before the update",
+                     *             "rate": 1,
+                     *             "tax_usd_cents": 1000,
+                     *             "total_usd_cents": 1000
+                     *           },
+                     *           "was": {
+                     *             "included": true,
+                     *             "name": "Shop of Anna",
+                     *             "net_usd_cents": 1000,
+                     *             "note": "before the update",
+                     *             "rate": 1,
+                     *             "tax_usd_cents": 1000,
+                     *             "total_usd_cents": 1000
+                     *           }
+                     *         }
+                     *       ],
+                     *       "source": "none",
+                     *       "valid_from": "2026-11-21T10:00:00Z",
+                     *       "versions": [
+                     *         {
+                     *           "created_at": "2026-11-21T10:00:00Z",
+                     *           "file": "file",
+                     *           "id": 1,
+                     *           "state": "ahead",
+                     *           "valid_from": "2026-11-21T10:00:00Z"
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["InvoicesTaxRules"];
+                };
+            };
+            /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Forbidden: `account_suspended`, `admin_required`, `insufficient_scope`, `role_required`, `second_factor_required` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Not Found: `section_disabled` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too Many Requests: `rate_limited` */
+            429: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Service Unavailable: `unavailable` */
+            503: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    "staff.tax_rules.set": {
+        parameters: {
+            query?: {
+                /** @description Only check the file, and answer what a price becomes. */
+                dry_run?: boolean;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "file": "home: UZ\ncountries:\n  UZ: {name: QQS, rate: \"12\"}\n",
+                 *       "reason": "The law of 1 January"
+                 *     }
+                 */
+                "application/json": components["schemas"]["InvoicesSetRulesBody"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "rules": [
+                     *         {
+                     *           "business": true,
+                     *           "country": "UZ",
+                     *           "now": {
+                     *             "included": true,
+                     *             "name": "Shop of Anna",
+                     *             "net_usd_cents": 1000,
+                     *             "note": "before the update",
+                     *             "rate": 1,
+                     *             "tax_usd_cents": 1000,
+                     *             "total_usd_cents": 1000
+                     *           },
+                     *           "was": {
+                     *             "included": true,
+                     *             "name": "Shop of Anna",
+                     *             "net_usd_cents": 1000,
+                     *             "note": "before the update",
+                     *             "rate": 1,
+                     *             "tax_usd_cents": 1000,
+                     *             "total_usd_cents": 1000
+                     *           }
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["InvoicesCompared"];
+                };
+            };
+            /** @description Bad Request: `malformed_json` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Forbidden: `account_suspended`, `admin_required`, `insufficient_scope`, `role_required`, `sandbox_read_only`, `second_factor_required` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Not Found: `section_disabled` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Request Entity Too Large: `payload_too_large` */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unsupported Media Type: `unsupported_media_type` */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unprocessable Entity: `validation_failed` */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too Many Requests: `rate_limited` */
+            429: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Service Unavailable: `unavailable` */
+            503: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    "staff.tax_rules.take_back": {
+        parameters: {
+            query?: {
+                /** @description Why; it stands in the audit log. */
+                reason?: string;
+            };
+            header?: never;
+            path: {
+                tax_rules: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /** @example {} */
+                    "application/json": Record<string, never>;
                 };
             };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */

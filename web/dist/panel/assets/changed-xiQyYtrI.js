@@ -1,1 +1,0 @@
-import{sa as e}from"./routes-B4n5QY0a.js";import{t}from"./notice-B-gS0vwf.js";function n(){let n=e();return async e=>{await n.invalidateQueries({queryKey:[`staff`]}),t(e)}}export{n as t};

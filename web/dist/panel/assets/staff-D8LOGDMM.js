@@ -1,1 +1,0 @@
-import{Bi as e,Pi as t}from"./routes-B4n5QY0a.js";var n,r=()=>n??=t({uz:()=>e(()=>import(`./staff.uz-DcWdNpI9.js`),[]),ru:()=>e(()=>import(`./staff.ru-DY0QJv8z.js`),[]),en:()=>e(()=>import(`./staff.en-DilYv_Sh.js`),[])});export{r as t};

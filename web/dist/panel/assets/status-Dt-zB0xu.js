@@ -1,1 +1,0 @@
-import{t as e}from"./Status-B5DvBm-7.js";import{t}from"./texts-B3_tOSht.js";import{ca as n}from"./routes-B4n5QY0a.js";var r=n(),i={open:`busy`,waiting:`warn`,answered:`good`,closed:`neutral`};function a({status:n}){return(0,r.jsx)(e,{tone:i[n],label:t(`status.${n}`)})}export{a as t};

@@ -1,1 +1,0 @@
-import{Ri as e}from"./routes-B4n5QY0a.js";var t=e(`stafftickets`);export{t};
