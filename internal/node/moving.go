@@ -28,6 +28,9 @@ func (n *Node) LeaveAccount(ctx context.Context, ref string, epoch int64) error 
 func (n *Node) ForwardAccount(ctx context.Context, ref string, epoch int64, to panel.Forward) error {
 	// They become parts of a daemon's configuration.
 	_, err := netip.ParseAddrPort(to.HTTP)
+	if err == nil && to.Mail != "" {
+		_, err = netip.ParseAddrPort(to.Mail)
+	}
 	if err == nil && to.HTTPS != "" {
 		_, err = netip.ParseAddrPort(to.HTTPS)
 		if chain, parseErr := certificate.ParseChain(to.Proof); err == nil && (parseErr != nil || len(chain) != 1) {

@@ -268,7 +268,9 @@ func (s *Service) address(ctx context.Context, m Move) (to panel.Forward, _ erro
 	}
 	for _, text := range of.Addresses() {
 		if ip, err := netip.ParseAddr(text); err == nil {
-			to = panel.Forward{HTTP: netip.AddrPortFrom(ip, 80).String(), HTTPS: netip.AddrPortFrom(ip, 443).String()}
+			to = panel.Forward{
+				HTTP: netip.AddrPortFrom(ip, 80).String(), HTTPS: netip.AddrPortFrom(ip, 443).String(), Mail: netip.AddrPortFrom(ip, 25).String(),
+			}
 			break
 		}
 	}

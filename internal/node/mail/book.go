@@ -55,6 +55,10 @@ func (s *state) told(a accounts.Account) {
 		s.Shut = addresses(*s)
 	}
 	s.Ref, s.UID, s.GID, s.Suspended = a.Ref, a.User.UID, a.User.GID, a.Idle()
+	s.Held, s.Relay = a.OnHold() || a.Left > 0, ""
+	if a.Left > 0 {
+		s.Relay = a.Forward.Mail
+	}
 	s.Domains = nil
 	for _, d := range a.Domains {
 		s.Domains = append(s.Domains, d.Name)

@@ -195,8 +195,10 @@ func (c Config) postfixMain() string {
 		{"virtual_alias_domains", c.Hostname},
 		{"virtual_alias_maps", c.postmasterMap() + c.lookup(tableAliases)},
 		{"virtual_transport", "lmtp:unix:" + c.socket("lmtp")},
+		{"transport_maps", c.lookup(tableTransports)},
 		{"lmtp_destination_recipient_limit", "1"},
 		{"lmtp_generic_maps", "regexp:" + c.unmarked()},
+		{"smtp_generic_maps", "regexp:" + c.unmarked()}, // of accounts that have left
 		{"recipient_delimiter", "+"},
 		// The text after + is for this machine: elsewhere the address may not exist.
 		{"propagate_unmatched_extensions", ""},
@@ -388,6 +390,8 @@ proxymap unix - - n - - proxymap
 proxywrite unix - - n - 1 proxymap
 smtp unix - - n - - smtp
 relay unix - - n - - smtp
+` + relayTransport + ` unix - - n - - smtp
+  -o { soft_bounce = yes }
 showq unix n - n - - showq
 error unix - - n - - error
 retry unix - - n - - error

@@ -33,6 +33,13 @@
 //   - Everything else is refused at the door: mail for addresses that nobody has (550), for full
 //     mailboxes (552), for others (554); mail for what is suspended is put off (450).
 //
+// # Accounts that have left
+//
+// Mail for an account that is held waits, in the queue or with its sender. When another machine has the account, this
+// one asks that one about each recipient while the sender waits (verify(8)), accepts what it takes, and gives it to
+// it, with what is in the queue. The senders of what the other machine does not take are told to try again, which then leads
+// them there.
+//
 // # Forwarding and loops
 //
 // Forwards are resolved when the rows are written, through all mailboxes of the machine. A circle

@@ -269,7 +269,7 @@ func (d *Driver) writeAll(ctx context.Context) error {
 func (d *Driver) renderAccount(account string) (dovecot, postfix []row) {
 	r := d.cfg.render(d.routes, account, d.routes.states[account])
 	led := digestOf(slices.DeleteFunc(slices.Clone(r.postfix), func(r row) bool {
-		return r.values[0] != tableDomains && r.values[0] != tableElsewhere
+		return r.values[0] != tableDomains && r.values[0] != tableElsewhere && r.values[0] != tableTransports
 	}))
 	if led != d.domains[account] {
 		// Postfix caches lookups for half a minute; until then it would refuse mail for a new domain.

@@ -3,6 +3,7 @@ package mail
 import (
 	"encoding/hex"
 	"fmt"
+	"net/netip"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -19,6 +20,8 @@ type state struct {
 	UID       int             `json:"uid"`
 	GID       int             `json:"gid"`
 	Suspended bool            `json:"suspended,omitempty"`
+	Held      bool            `json:"held,omitempty"`      // nothing may come into its mailboxes: it moves, or has left
+	Relay     string          `json:"relay,omitempty"`     // address and port of the machine that has the account, which has left
 	Domains   []string        `json:"domains"`             // the account's, the primary one first
 	Boxes     []panel.Mailbox `json:"boxes"`               // by address; what is reported is empty
 	Keys      map[string]key  `json:"keys,omitempty"`      // by domain
@@ -76,9 +79,11 @@ const (
 	// Of domains that point elsewhere: their internal names, and the restrictions of their mail.
 	tableElsewhere = "elsewhere"
 	tableInbound   = "inbound"
+	// Of domains whose mail is not delivered here: how, if at all.
+	tableTransports = "transports"
 )
 
-var postfixTables = []string{tableDomains, tableMailboxes, tableAliases, tableRecipients, tableSenders, tableElsewhere, tableInbound}
+var postfixTables = []string{tableDomains, tableMailboxes, tableAliases, tableRecipients, tableSenders, tableElsewhere, tableInbound, tableTransports}
 
 // postfixSchema is the database of Postfix: all its lookup tables in one, so that one statement deletes an account's
 // entries.
@@ -116,12 +121,25 @@ func (c Config) render(r *routes, account string, s state) rendered {
 	lookup := func(table, name, value string) {
 		out.postfix = append(out.postfix, row{lookups, []string{table, name, value}})
 	}
+	transport := s.transport()
 	for _, domain := range s.mailDomains() {
 		inner := r.inner(domain)
 		lookup(tableDomains, inner, account)
+		if transport != "" {
+			lookup(tableTransports, inner, transport)
+		}
 		if inner != domain {
 			lookup(tableElsewhere, domain, inner)
 			lookup(tableElsewhere, "@"+domain, "@"+inner)
+		}
+		if s.Relay != "" {
+			// All is said there: who exists, whose mailbox is full, and where mail goes from there.
+			lookup(tableAliases, "@"+inner, "@"+inner)
+			lookup(r.asked(domain), domain, "reject_unverified_recipient")
+			if inner != domain {
+				lookup(tableInbound, "@"+domain, "OK") // says that the recipient exists: see Config.postfixMaster
+			}
+			continue
 		}
 		if c.Postmaster != "" {
 			if _, taken := r.mailbox("postmaster@" + domain); !taken {
@@ -129,6 +147,9 @@ func (c Config) render(r *routes, account string, s state) rendered {
 				lookup(r.asked(domain), "postmaster@"+domain, "DUNNO")
 			}
 		}
+	}
+	if s.Relay != "" {
+		return out
 	}
 	for _, m := range s.served() {
 		c.renderBox(&out, lookup, r, account, s, m)
@@ -144,6 +165,21 @@ func (c Config) render(r *routes, account string, s state) rendered {
 	}
 	return out
 }
+
+// transport is how mail for the account's domains goes that is in the queue already, if not to Dovecot: what was accepted before
+// an account is held waits, so that nothing comes into mailboxes that are being copied; when it has left, its new machine gets it.
+func (s state) transport() string {
+	if to, err := netip.ParseAddrPort(s.Relay); err == nil {
+		return relayTransport + ":[" + to.Addr().String() + "]:" + strconv.Itoa(int(to.Port()))
+	}
+	if s.Held {
+		return "retry:4.2.1 The mailbox moves to another server"
+	}
+	return ""
+}
+
+// relayTransport is the service of Postfix that gives mail to the machine to which an account has moved.
+const relayTransport = "moved"
 
 // submit is how the programs of an account send, if they may.
 func (c Config) submit(account string, s state) (l login, ok bool) {

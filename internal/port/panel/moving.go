@@ -19,9 +19,10 @@ type Moving interface {
 	// stay. An account that was made in that epoch or a later one is left alone: the news is old. ErrNotFound: there is
 	// no such account.
 	LeaveAccount(ctx context.Context, ref string, epoch int64) error
-	// ForwardAccount is LeaveAccount, and has visitors whose DNS still leads here answered by the other machine; mail for
-	// the account is refused for now, so that its senders ask the DNS anew. It ends with DropAccount. ErrInvalid: no address, or
-	// one for HTTPS without the Proof of the machine there.
+	// ForwardAccount is LeaveAccount, and has visitors whose DNS still leads here answered by the other machine. Mail for the
+	// account goes to that machine, if it has an address for mail and takes the mail while its sender waits; otherwise it is
+	// refused for now, so that its senders ask the DNS anew. It ends with DropAccount. ErrInvalid: no address, or one for
+	// HTTPS without the Proof of the machine there.
 	ForwardAccount(ctx context.Context, ref string, epoch int64, to Forward) error
 	// HoldAccount stops everything that could change what is in an account, so that a copy of it is the last word: no program
 	// runs, and mail is refused for now. Sites without programs are still served; the others answer 503. A hold ends by
@@ -45,12 +46,13 @@ type Hold struct {
 	For  time.Duration // after which it ends by itself; 0: it ends only when it is told to
 }
 
-// Forward is where another machine answers HTTP and HTTPS for an account: as address and port, never by a name. Empty is none.
+// Forward is where another machine answers HTTP and HTTPS for an account, and takes its mail: as address and port, never by a name. Empty is none.
 // Nothing is sent by HTTPS to a machine that does not prove itself by the certificate Proof.
 type Forward struct {
 	HTTP  string
 	HTTPS string
 	Proof string
+	Mail  string
 }
 
 // Passport is all that another machine needs to read a backup, the secrets of its store included. It is opaque to the

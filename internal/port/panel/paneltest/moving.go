@@ -48,6 +48,9 @@ func leaves(t *testing.T, p panel.Panel) {
 	if err := moving.ForwardAccount(ctx, ref, 1, panel.Forward{HTTP: "192.0.2.9:80", HTTPS: "192.0.2.9:443", Proof: "anybody"}); !errors.Is(err, panel.ErrInvalid) {
 		t.Errorf("forwarded by HTTPS to a machine that nobody knows: %v", err)
 	}
+	if err := moving.ForwardAccount(ctx, ref, 1, panel.Forward{HTTP: "192.0.2.9:80", Mail: "mx.example.com"}); !errors.Is(err, panel.ErrInvalid) {
+		t.Errorf("mail is forwarded to a name: %v", err)
+	}
 	if proof, err := moving.Proof(ctx); err != nil || strings.Contains(proof, "PRIVATE") {
 		t.Errorf("the machine proves itself by %q %v", proof, err)
 	}
