@@ -1,6 +1,7 @@
 package sitedomains
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -236,8 +237,18 @@ func (s *Service) tellEach(ctx context.Context, tx *db.Tx, accountID int64, zone
 
 // within reads an account's domains whose own names are the zone or below it.
 func (s *Service) within(ctx context.Context, q db.Querier, accountID int64, zone string) ([]domain, error) {
-	return s.collection().Where(ctx, q, `account_id = $1 AND NOT sandbox AND (name = $2 OR name LIKE $3 OR displaced_name = $2 OR displaced_name LIKE $3)
-		ORDER BY service_id, id`, accountID, zone, "%."+zone)
+	first := reversed(zone)
+	behind := bytes.Clone(first)
+	behind[len(behind)-1]++ // a label more begins before this
+	return s.collection().Where(ctx, q, `account_id = $1 AND NOT sandbox AND reversed >= $2 AND reversed < $3 ORDER BY service_id, id`,
+		accountID, first, behind)
+}
+
+// reversed is a name from its last label to its first with a dot behind each.
+func reversed(name string) []byte {
+	labels := strings.Split(name, ".")
+	slices.Reverse(labels)
+	return []byte(strings.Join(labels, ".") + ".")
 }
 
 // verifications tells of the domains of a service whether they are known to be the account's.

@@ -125,3 +125,42 @@ func TestWhatMayHaveCertificatesAndMail(t *testing.T) {
 		}
 	})
 }
+
+// The names of a zone are itself and those below it, also while they are displaced, and no others that only look alike.
+func TestTheNamesOfAZone(t *testing.T) {
+	t.Parallel()
+	engines(t, func(t *testing.T, w *world) {
+		w.service(owner, 10, "shop.example")
+		for _, name := range []string{"blog.shop.example", "a.b.shop.example", "myshop.example", "shop-x.example"} {
+			kind := Addon
+			if strings.HasSuffix(name, ".shop.example") {
+				kind = Subdomain
+			}
+			w.add(10, name, kind)
+		}
+		w.service(stranger, 20, "other.example")
+		names := func(zone string) string {
+			all, err := w.within(t.Context(), w.DB, owner, zone)
+			w.Must(err)
+			var own []string
+			for _, d := range all {
+				own = append(own, d.ownName())
+			}
+			return strings.Join(own, " ")
+		}
+		for zone, want := range map[string]string{
+			"shop.example":   "shop.example blog.shop.example a.b.shop.example",
+			"b.shop.example": "a.b.shop.example",
+			"other.example":  "",
+			"shop.exampl":    "",
+		} {
+			if got := names(zone); got != want {
+				t.Errorf("%s: %s, want %s", zone, got, want)
+			}
+		}
+		w.Tx(func(ctx context.Context, tx *db.Tx) error { return w.Displace(ctx, tx, owner, "shop.example") })
+		if got, want := names("shop.example"), "shop.example blog.shop.example a.b.shop.example"; got != want {
+			t.Errorf("displaced: %s, want %s", got, want)
+		}
+	})
+}

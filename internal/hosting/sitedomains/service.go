@@ -158,7 +158,7 @@ func (s *Service) insert(ctx context.Context, tx *db.Tx, sandbox bool, d domain)
 	}
 	id, err := s.collection().Insert(ctx, tx, d.AccountID, d.ServiceID, site.Values{
 		"name": d.name, "kind": d.kind, "document_root": d.documentRoot, "redirect_to": d.redirectTo,
-		"reconcile_at": tx.Now.Add(reconcileEvery), "dns_due_at": tx.Now, "sandbox": sandbox,
+		"reconcile_at": tx.Now.Add(reconcileEvery), "dns_due_at": tx.Now, "sandbox": sandbox, "reversed": reversed(d.ownName()),
 	})
 	if errors.Is(err, fault.AlreadyExists) {
 		err = fault.DomainUnavailable.New()

@@ -11,6 +11,8 @@ CREATE TABLE hosting_domains (
     -- the name that it had before another account turned out to own the domain, and gets back should that end; NULL: it
     -- has its own
     displaced_name TEXT,
+    -- its own name from the last label to the first with a dot behind each, so that all names of a zone stand side by side
+    reversed       {{bytes}} NOT NULL,
     -- an alias shows the primary domain's site, an addon a site of its own
     kind           TEXT    NOT NULL CHECK (kind IN ('primary', 'addon', 'alias', 'subdomain')),
     document_root  TEXT,                            -- path of the site in the service's home; NULL for aliases
@@ -36,6 +38,7 @@ CREATE TABLE hosting_domains (
 CREATE UNIQUE INDEX hosting_domains_name ON hosting_domains (name, sandbox);
 CREATE UNIQUE INDEX hosting_domains_primary ON hosting_domains (service_id) WHERE kind = 'primary';
 CREATE INDEX hosting_domains_account ON hosting_domains (account_id, name);
+CREATE INDEX hosting_domains_zone ON hosting_domains (account_id, reversed);
 CREATE INDEX hosting_domains_service ON hosting_domains (service_id, id);
 -- The row of the primary domain also represents its service as a whole.
 CREATE INDEX hosting_domains_reconcile ON hosting_domains (reconcile_at) WHERE kind = 'primary';
