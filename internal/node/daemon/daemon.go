@@ -37,6 +37,9 @@ type Spec struct {
 	// beyond a limit on the size of files fails instead of ending the process (SIGXFSZ is ignored), and, where
 	// HideProcesses has a separate view, /tmp, /var/tmp and /dev/shm are its own and only root's to write into.
 	Confine bool
+	// NoNetwork gives it a network of its own that leads nowhere: it reaches sockets in the file system alone. Where the
+	// kernel allows none, as in some containers, it has the machine's.
+	NoNetwork bool
 	// Stale are files of an interrupted run, after a power loss or SIGKILL, that would prevent the next start: sockets
 	// in the way, process ids that another process has by now. They are removed before each start.
 	Stale []string
@@ -127,6 +130,9 @@ func (s Spec) fingerprint() string {
 	what := []any{s.Command, s.Env, s.Dir, s.User}
 	if s.HideProcesses {
 		what = append(what, s.HideProcesses)
+	}
+	if s.NoNetwork {
+		what = append(what, "no network")
 	}
 	data, err := json.Marshal(what)
 	if err != nil {

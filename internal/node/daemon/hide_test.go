@@ -35,3 +35,19 @@ func TestAUnitThatIsConfined(t *testing.T) {
 		}
 	}
 }
+
+func TestADaemonWithoutNetwork(t *testing.T) {
+	spec, err := Spec{Name: "x", Command: []string{"/bin/true"}, NoNetwork: true}.complete()
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := unit(spec)
+	if err != nil || !strings.Contains(text, "\nPrivateNetwork=true\n") {
+		t.Errorf("%s, %v", text, err)
+	}
+	with := spec
+	with.NoNetwork = false
+	if with.fingerprint() == spec.fingerprint() {
+		t.Error("a running daemon would keep its network")
+	}
+}

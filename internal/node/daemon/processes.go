@@ -224,12 +224,17 @@ const launch = `read -r line </proc/$$/stat && printf '%s\n%s\n%s\n' "$line" "$1
 // hide runs before launch in a mount namespace of the daemon's own.
 const hide = `mount -t proc -o nosuid,nodev,noexec,hidepid=2 proc /proc || echo 'processes of others are not hidden' >&2; `
 
-// ownMounts reports whether the kernel lets this process create mount namespaces.
-var ownMounts = sync.OnceValue(func() bool {
+// ownMounts and ownNetwork report whether the kernel lets this process create namespaces of mounts, and of the network.
+var (
+	ownMounts  = sync.OnceValue(func() bool { return mayUnshare(syscall.CLONE_NEWNS) })
+	ownNetwork = sync.OnceValue(func() bool { return mayUnshare(syscall.CLONE_NEWNET) })
+)
+
+func mayUnshare(namespace uintptr) bool {
 	try := exec.Command("/bin/true")
-	try.SysProcAttr = &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS}
+	try.SysProcAttr = &syscall.SysProcAttr{Unshareflags: namespace}
 	return try.Run() == nil
-})
+}
 
 // start runs and supervises the daemon. The caller holds the lock, and has ended the former one.
 func (p *Processes) start(k *kept, spec Spec, lock *os.File) error {
@@ -266,6 +271,9 @@ func (p *Processes) start(k *kept, spec Spec, lock *os.File) error {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if program != launch {
 		cmd.SysProcAttr.Unshareflags = syscall.CLONE_NEWNS // its mounts are private then
+	}
+	if spec.NoNetwork && ownNetwork() {
+		cmd.SysProcAttr.Unshareflags |= syscall.CLONE_NEWNET
 	}
 	if spec.User != "" {
 		if cmd.SysProcAttr.Credential, err = credential(spec.User); err != nil {

@@ -147,6 +147,9 @@ func unit(spec Spec) (string, error) {
 	if spec.HideProcesses {
 		line("ProtectProc", "invisible")
 	}
+	if spec.NoNetwork {
+		line("PrivateNetwork", "true")
+	}
 	if spec.Confine {
 		line("NoNewPrivileges", "true")
 		if spec.HideProcesses {
