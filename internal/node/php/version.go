@@ -62,6 +62,18 @@ func installed(dir string) ([]string, error) {
 	return names, nil
 }
 
+// Newest is the program of the newest PHP-FPM in a directory.
+func Newest(dir string) (program string, err error) {
+	names, err := installed(dir)
+	if err == nil && len(names) == 0 {
+		err = fmt.Errorf("no php-fpm is installed in %s", dir)
+	}
+	if err != nil {
+		return "", fmt.Errorf("php: %w", err)
+	}
+	return filepath.Join(dir, "php-fpm"+names[len(names)-1]), nil
+}
+
 func (v *version) file(names ...string) string {
 	return filepath.Join(append([]string{v.dir}, names...)...)
 }
@@ -107,15 +119,11 @@ func (v *version) findExtensions(ctx context.Context) error {
 	if err := os.Mkdir(v.file("ini.d"), 0o755); err != nil {
 		return err
 	}
-	out, err := v.run(ctx, "-n", "-i")
+	dir, err := ExtensionDir(ctx, v.program)
 	if err != nil {
 		return err
 	}
-	match := regexp.MustCompile(`(?m)^extension_dir => (\S+)`).FindStringSubmatch(out)
-	if match == nil {
-		return errors.New("PHP does not say where its extensions are")
-	}
-	entries, err := os.ReadDir(match[1])
+	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return err
 	}
@@ -139,7 +147,8 @@ func (v *version) findExtensions(ctx context.Context) error {
 	if err := atomicfile.Write(v.file("ini.d", "10-always.ini"), []byte(ini), 0o644); err != nil {
 		return err
 	}
-	if out, err = v.run(ctx, "-m"); err != nil {
+	out, err := v.run(ctx, "-m")
+	if err != nil {
 		return err
 	}
 	if strings.Contains(out, "Warning") {
@@ -168,6 +177,23 @@ func (v *version) findExtensions(ctx context.Context) error {
 	}
 	return nil
 }
+
+// ExtensionDir is the directory of the extensions of a PHP-FPM.
+func ExtensionDir(ctx context.Context, program string) (string, error) {
+	cmd := exec.CommandContext(ctx, program, "-n", "-i") //nolint:gosec // G204: of Debian
+	cmd.Env, cmd.Dir = []string{"LANG=C.UTF-8"}, "/"
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("%s: %w: %s", filepath.Base(program), err, bytes.TrimSpace(out))
+	}
+	match := extensionDir.FindSubmatch(out)
+	if match == nil {
+		return "", errors.New("PHP does not say where its extensions are")
+	}
+	return string(match[1]), nil
+}
+
+var extensionDir = regexp.MustCompile(`(?m)^extension_dir => (\S+)`)
 
 // choice returns the version's extensions, with those in enabled switched on.
 func (v *version) choice(enabled []string) []panel.PHPExtension {
