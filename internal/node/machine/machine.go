@@ -25,6 +25,7 @@ import (
 
 	"stead.dev/stead/internal/node"
 	"stead.dev/stead/internal/node/accounts"
+	"stead.dev/stead/internal/node/adminer"
 	"stead.dev/stead/internal/node/backups"
 	"stead.dev/stead/internal/node/certificates"
 	"stead.dev/stead/internal/node/daemon"
@@ -251,14 +252,16 @@ func Open(ctx context.Context, cfg Config) (*Machine, error) {
 		if err != nil {
 			return nil, errors.Join(err, m.closeOwn())
 		}
-		if nodeConfig.Web, err = openWeb(ctx, cfg, m.supervisor, written); err != nil {
+		sites, err := openWeb(ctx, cfg, m.supervisor, written)
+		if err != nil {
 			return nil, errors.Join(err, m.closeOwn())
 		}
+		nodeConfig.Web = sites
 		nodeConfig.Facilities = func(n *node.Node) ([]facility.Facility, error) {
 			if !m.guarded {
 				cfg.Mail.Hostname = ""
 			}
-			all, err := facilities(cfg, n, m.supervisor, written)
+			all, err := facilities(cfg, n, m.supervisor, written, sites)
 			if err != nil {
 				return nil, err
 			}
@@ -302,7 +305,7 @@ func (m *Machine) MailQueue() (*int64, error) {
 }
 
 // facilities are the facilities of a Linux machine, in the order in which they are applied to an account.
-func facilities(cfg Config, n *node.Node, s daemon.Supervisor, written *logs.Store) ([]facility.Facility, error) {
+func facilities(cfg Config, n *node.Node, s daemon.Supervisor, written *logs.Store, sites *nginx.Server) ([]facility.Facility, error) {
 	var all []facility.Facility
 	keeper, err := certificates.Open(cfg.Dir, n.Lookup, cfg.Now)
 	if err != nil {
@@ -337,7 +340,7 @@ func facilities(cfg Config, n *node.Node, s daemon.Supervisor, written *logs.Sto
 		return nil, err
 	}
 	all = append(all, ways...)
-	stores, err := openDatabases(cfg, n, s)
+	stores, err := openDatabases(cfg, n, s, sites)
 	if err != nil {
 		return nil, err
 	}
@@ -351,12 +354,20 @@ func facilities(cfg Config, n *node.Node, s daemon.Supervisor, written *logs.Sto
 }
 
 // openWeb opens nginx for the sites.
-func openWeb(ctx context.Context, cfg Config, s daemon.Supervisor, written *logs.Store) (web.Server, error) {
+func openWeb(ctx context.Context, cfg Config, s daemon.Supervisor, written *logs.Store) (*nginx.Server, error) {
 	settings := ""
 	if cfg.Mail.Hostname != "" {
 		settings = mail.ConfigSocket(mailDir(cfg))
 	}
+	socket, own := "", ""
+	if opensDatabases(cfg) {
+		socket = adminer.Gate(adminerDir(cfg))
+		if cfg.Mail.CertFile != "" {
+			own = cfg.Mail.Hostname
+		}
+	}
 	server, err := nginx.Open(ctx, nginx.Config{
+		Adminer: socket, OwnName: own, OwnCertificate: func() (chain, key []byte, ok bool) { return cfg.Mail.certificate(own) },
 		MailSettings: settings, MailNames: mail.ConfigNames,
 		Dir: filepath.Join(cfg.Dir, "nginx"), ACME: certificates.Challenges(cfg.Dir), Logs: written, Supervisor: s,
 		Now: cfg.Now, Log: cfg.Log, HTTP: cfg.listen(cfg.Ports.HTTP), HTTPS: cfg.listen(cfg.Ports.HTTPS),

@@ -148,7 +148,7 @@ func Packages() []string {
 	return []string{
 		"ca-certificates", "perl", "procps", "quota", "util-linux", // the machine
 		"nginx", "php-fpm", "php-cli", "php-mysql", "php-pgsql", "php-curl", "php-gd", "php-intl", "php-mbstring", "php-xml", "php-zip", // sites
-		"mariadb-server", "mariadb-client", "postgresql", "postgresql-client", // databases
+		"mariadb-server", "mariadb-client", "postgresql", "postgresql-client", "adminer", // databases
 		"postfix", "postfix-sqlite", "dovecot-core", "dovecot-imapd", "dovecot-pop3d", "dovecot-lmtpd", "dovecot-sieve", "dovecot-managesieved", "dovecot-sqlite", "rspamd", "redis-server", // mail
 		"nftables",       // keeps accounts from mail servers
 		"openssh-server", // SFTP and shells

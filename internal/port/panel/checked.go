@@ -24,6 +24,7 @@ var checked = map[Capability]func(part any) any{
 	CapHandover:     func(part any) any { return checkedHandover{part.(Handover)} },
 	CapMoving:       func(part any) any { return checkedMoving{part.(Moving)} },
 	CapDatabases:    func(part any) any { return checkedDatabases{part.(Databases)} },
+	CapAdminer:      func(part any) any { return checkedAdminer{part.(Adminer)} },
 	CapCron:         func(part any) any { return checkedCron{part.(Cron)} },
 	CapMail:         func(part any) any { return checkedMail{part.(Mail)} },
 	CapFTP:          func(part any) any { return checkedFTP{part.(FTP)} },
@@ -515,6 +516,16 @@ func (guard checkedDatabases) ImportDatabase(ctx context.Context, ref, name stri
 		return err
 	}
 	return guard.part.ImportDatabase(ctx, ref, name, sql)
+}
+
+type checkedAdminer struct{ part Adminer }
+
+func (guard checkedAdminer) OpenDatabase(ctx context.Context, ref, name string) (OpenedDatabase, error) {
+	if err := intx.Check(ctx); err != nil {
+		var none OpenedDatabase
+		return none, err
+	}
+	return guard.part.OpenDatabase(ctx, ref, name)
 }
 
 type checkedCron struct{ part Cron }

@@ -87,6 +87,25 @@ type Databases interface {
 	ImportDatabase(ctx context.Context, ref, name string, sql io.Reader) error
 }
 
+// CapAdminer is the capability Adminer.
+const CapAdminer Capability = "adminer"
+
+// Adminer opens databases in browsers, by the program of that name on the machine itself.
+type Adminer interface {
+	// OpenDatabase answers an address on the machine at which a browser is signed in to that one database. It works
+	// once, and for a short time; what it begins ends by itself, and with the database, and when the account is
+	// suspended. ErrNotFound: there is no such database. ErrSuspended: the account is. ErrUnsupported: the machine cannot
+	// open databases of that engine. ErrBusy: as many are open as may be.
+	OpenDatabase(ctx context.Context, ref, name string) (OpenedDatabase, error)
+}
+
+// OpenedDatabase is where a database can be seen.
+type OpenedDatabase struct {
+	URL       string    `json:"url"`        // a secret until it has been used
+	ExpiresAt time.Time `json:"expires_at"` // of the address
+	EndsAt    time.Time `json:"ends_at"`    // of what it begins
+}
+
 // DatabaseCharsets are the character sets of an engine, the one for new databases first; nil for an
 // engine that does not exist.
 func DatabaseCharsets(e DatabaseEngine) []string {

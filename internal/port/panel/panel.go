@@ -73,6 +73,7 @@ var capabilities = []struct {
 	{CapHandover, has[Handover](CapHandover)},
 	{CapMoving, has[Moving](CapMoving)},
 	{CapDatabases, has[Databases](CapDatabases)},
+	{CapAdminer, has[Adminer](CapAdminer)},
 	{CapCron, has[Cron](CapCron)},
 	{CapMail, has[Mail](CapMail)},
 	{CapFTP, has[FTP](CapFTP)},

@@ -52,6 +52,15 @@ func (s *Server) prepareCertificates() error {
 	if err := s.removeCertificates(func(name string) bool { return strings.HasPrefix(name, ".") }); err != nil { // left by a crash
 		return err
 	}
+	if err := s.prepareSelfSigned(); err != nil || s.cfg.OwnName == "" {
+		return err
+	}
+	_, err = s.CertifyOwn()
+	return err
+}
+
+// prepareSelfSigned makes the certificate for names without one of their own.
+func (s *Server) prepareSelfSigned() error {
 	file, now := s.certificateOf(noName), s.cfg.Now()
 	if pair, err := tls.LoadX509KeyPair(file, file); err == nil && pair.Leaf.NotAfter.After(now.Add(selfSignedAhead)) {
 		return nil
@@ -80,6 +89,38 @@ func (s *Server) Proof() (string, error) {
 		return "", fmt.Errorf("nginx: %w", err)
 	}
 	return certificate.Bundle{Chain: []*x509.Certificate{pair.Leaf}}.ChainPEM(), nil
+}
+
+// OwnName is the machine's own name with a certificate; empty is none.
+func (s *Server) OwnName() string { return s.cfg.OwnName }
+
+// CertifyOwn has nginx use the present certificate of the machine's own name. It reports whether that is one which browsers can
+// accept; the self-signed one stands in for it otherwise.
+func (s *Server) CertifyOwn() (good bool, err error) {
+	if s.cfg.OwnName == "" {
+		return false, nil
+	}
+	var want []byte
+	if chain, key, ok := s.cfg.OwnCertificate(); ok {
+		pair, err := tls.X509KeyPair(chain, key)
+		if err == nil {
+			err = pair.Leaf.VerifyHostname(s.cfg.OwnName)
+		}
+		if good = err == nil && s.cfg.Now().Before(pair.Leaf.NotAfter); good {
+			want = slices.Concat(bytes.TrimSpace(chain), []byte("\n"), bytes.TrimSpace(key), []byte("\n"))
+		} else {
+			s.cfg.Log.Warn("the certificate of the machine's own name cannot be used", "name", s.cfg.OwnName, "error", err)
+		}
+	}
+	if want == nil {
+		if want, err = os.ReadFile(s.certificateOf(noName)); err != nil {
+			return false, err
+		}
+	}
+	if present, err := os.ReadFile(s.certificateOf(s.cfg.OwnName)); err == nil && bytes.Equal(present, want) {
+		return good, nil
+	}
+	return good, s.putCertificate(s.cfg.OwnName, want)
 }
 
 // putCertificate replaces a certificate, which the next handshake uses.

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"net"
+	"net/http"
 	"os"
 	"path/filepath"
 	"sync"
@@ -15,6 +17,7 @@ import (
 
 	"stead.dev/stead/internal/node/accounts"
 	"stead.dev/stead/internal/node/identity"
+	"stead.dev/stead/internal/node/nodetest"
 	"stead.dev/stead/internal/node/web"
 	"stead.dev/stead/internal/platform/certificate"
 	"stead.dev/stead/internal/port/panel"
@@ -230,5 +233,75 @@ func TestOnlyTheWorkersReadKeys(t *testing.T) {
 	w.link(a, w.file("certificates"), "public_html/keys")
 	if res := w.ask("GET", "https://alice.example/keys/bob.example"); res.StatusCode < 400 {
 		t.Errorf("a link to the directory: %d %.40q", res.StatusCode, res.body)
+	}
+}
+
+func TestTheMachineHasANameOfItsOwn(t *testing.T) {
+	var mu sync.Mutex
+	var chain, key []byte
+	socket := filepath.Join(nodetest.Dir(t), "gate.sock")
+	gate, err := net.Listen("unix", socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := &http.Server{ReadHeaderTimeout: time.Minute, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.WriteString(w, "GATE "+r.Host+" "+r.URL.Path)
+	})}
+	go func() { _ = server.Serve(gate) }()
+	t.Cleanup(func() { _ = server.Close() })
+	if err := os.Chmod(socket, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	w := newWorld(t, func(c *Config) {
+		c.Adminer, c.OwnName = socket, "node.example"
+		c.OwnCertificate = func() ([]byte, []byte, bool) {
+			mu.Lock()
+			defer mu.Unlock()
+			return chain, key, chain != nil
+		}
+	})
+	a := w.machine.Account("alice", panel.Limits{})
+	w.put(a, "public_html/index.html", "SITE")
+	w.apply(a, w.certified("alice.example", "alice"))
+	certify := func(want bool) {
+		t.Helper()
+		if good, err := w.CertifyOwn(); err != nil || good != want {
+			t.Errorf("%v, %v", good, err)
+		}
+	}
+	become := func(subject, name string, life time.Duration) {
+		b, err := certificate.SelfSign(subject, []string{name}, time.Now().Add(-time.Hour), life)
+		w.must(err)
+		secret, err := b.KeyPEM()
+		w.must(err)
+		mu.Lock()
+		defer mu.Unlock()
+		chain, key = []byte(b.ChainPEM()), []byte(secret)
+	}
+	certify(false)
+	w.expectSubject("node.example", ownCertificate)
+	become("of the machine", "node.example", 48*time.Hour)
+	certify(true)
+	w.expectSubject("node.example", "of the machine")
+	w.apply(a) // whoever is removed, it stays
+	w.expectSubject("node.example", "of the machine")
+	become("another", "other.example", 48*time.Hour)
+	certify(false)
+	become("old", "node.example", time.Minute)
+	certify(false)
+	w.expectSubject("node.example", ownCertificate)
+
+	w.apply(a, w.certified("alice.example", "alice"))
+	for address, want := range map[string]string{
+		"http://node.example/.stead/adminer/x": "GATE node.example /.stead/adminer/x", "http://192.0.2.1/.stead/adminer/": "GATE 192.0.2.1 /.stead/adminer/",
+	} {
+		if got := w.ask("GET", address); got.body != want {
+			t.Errorf("%s: %+v", address, got)
+		}
+	}
+	for _, address := range []string{"http://alice.example/.stead/adminer/x", "http://node.example/x"} {
+		if got := w.ask("GET", address); got.StatusCode != 404 {
+			t.Errorf("%s: %+v", address, got)
+		}
 	}
 }

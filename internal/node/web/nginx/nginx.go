@@ -59,6 +59,12 @@ type Config struct {
 	MailSettings string
 	MailNames    func(domain string) []string
 
+	// Adminer is the socket of what opens databases in browsers, at addresses of the machine's own; empty is none.
+	Adminer string
+	// OwnName is the machine's own name when it has a certificate, which OwnCertificate reads: chain and key in PEM.
+	OwnName        string
+	OwnCertificate func() (chain, key []byte, ok bool)
+
 	HTTP  []string // addresses to listen on: "192.0.2.1:80", "[2001:db8::1]:80"
 	HTTPS []string // likewise; empty disables HTTPS
 
@@ -104,7 +110,7 @@ var plainPath = regexp.MustCompile(`^/[A-Za-z0-9._/-]+$`)
 func Open(ctx context.Context, cfg Config) (_ *Server, err error) {
 	cfg.Program = cmp.Or(cfg.Program, Program)
 	cfg.MaxUpload = cmp.Or(cfg.MaxUpload, "512m")
-	for _, path := range append([]string{cfg.Dir, cfg.ACME}, socketOf(cfg)...) {
+	for _, path := range append([]string{cfg.Dir, cfg.ACME}, socketsOf(cfg)...) {
 		if !plainPath.MatchString(path) {
 			return nil, fmt.Errorf("nginx: %q cannot be a directory of nginx's", path)
 		}
@@ -115,6 +121,12 @@ func Open(ctx context.Context, cfg Config) (_ *Server, err error) {
 	}
 	if err := s.findUser(); err != nil {
 		return nil, fmt.Errorf("nginx: %w", err)
+	}
+	if len(cfg.HTTPS) == 0 {
+		s.cfg.OwnName = ""
+	}
+	if s.cfg.OwnName != "" {
+		s.servers[s.cfg.OwnName] = noName // no account has it
 	}
 	if err := s.prepare(ctx); err != nil {
 		return nil, fmt.Errorf("nginx: %w", err)
@@ -131,12 +143,9 @@ func Open(ctx context.Context, cfg Config) (_ *Server, err error) {
 	return s, nil
 }
 
-// socketOf is the socket of a configuration that has one.
-func socketOf(cfg Config) []string {
-	if cfg.MailSettings == "" {
-		return nil
-	}
-	return []string{cfg.MailSettings}
+// socketsOf are the sockets of a configuration.
+func socketsOf(cfg Config) []string {
+	return slices.DeleteFunc([]string{cfg.MailSettings, cfg.Adminer}, func(socket string) bool { return socket == "" })
 }
 
 // findUser finds the user of the workers.

@@ -58,6 +58,7 @@ func (s *Server) renderMain(sites ...string) ([]byte, error) {
 		"User": s.cfg.User, "Workers": s.cfg.workers(), "Connections": connected, "Files": files, "Dir": s.cfg.Dir, "ACME": s.cfg.ACME,
 		"HTTP": s.cfg.HTTP, "HTTPS": s.cfg.HTTPS, "HTTP2Flag": flag, "HTTP2Directive": directive,
 		"MaxBody": s.cfg.MaxUpload, "Types": types, "Compressed": compressed, "Sites": sites,
+		"Adminer": s.cfg.Adminer, "OwnName": s.cfg.OwnName,
 	})
 	return b.Bytes(), err
 }

@@ -25,6 +25,7 @@ type Panel struct {
 	panel.Shell
 	panel.Terminal
 	panel.Databases
+	panel.Adminer
 	panel.Cron
 	panel.Mail
 }
@@ -51,6 +52,7 @@ var (
 	_ panel.Shell        = Panel{}
 	_ panel.Terminal     = Panel{}
 	_ panel.Databases    = Panel{}
+	_ panel.Adminer      = Panel{}
 	_ panel.Cron         = Panel{}
 	_ panel.Mail         = Panel{}
 )
@@ -68,6 +70,7 @@ func New(n *node.Node) Panel {
 		Shell:        facilityOf[panel.Shell](n, panel.CapShell),
 		Terminal:     facilityOf[panel.Terminal](n, panel.CapTerminal),
 		Databases:    facilityOf[panel.Databases](n, panel.CapDatabases),
+		Adminer:      facilityOf[panel.Adminer](n, panel.CapAdminer),
 		Cron:         facilityOf[panel.Cron](n, panel.CapCron),
 		Mail:         facilityOf[panel.Mail](n, panel.CapMail),
 	}

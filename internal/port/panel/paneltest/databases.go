@@ -3,6 +3,7 @@ package paneltest
 import (
 	"errors"
 	"io"
+	"net/url"
 	"strings"
 	"testing"
 
@@ -102,4 +103,38 @@ func Databases(t *testing.T, p panel.Panel) {
 	if have, err := db.ListDatabases(t.Context(), "3"); err != nil || len(have) != 0 {
 		t.Errorf("left: %+v, %v", have, err)
 	}
+}
+
+// opening states the contract of panel.Adminer.
+func opening(t *testing.T, p panel.Panel) {
+	t.Helper()
+	db, browsers := capability[panel.Databases](t, p), capability[panel.Adminer](t, p)
+	acc := create(t, p, spec)
+	offers, err := db.DatabaseEngines(t.Context())
+	must(t, err)
+	seen := map[string]bool{}
+	for _, offer := range offers {
+		name, err := panel.DatabaseName(acc.Username, "db_"+string(offer.Engine))
+		must(t, err)
+		_, err = browsers.OpenDatabase(t.Context(), ref, name)
+		refused(t, err, panel.ErrNotFound)
+		_, err = db.SetDatabase(t.Context(), ref, panel.Database{Name: name, Engine: offer.Engine, Password: "a-password", PasswordVersion: "1"})
+		must(t, err)
+		for range 2 {
+			o, err := browsers.OpenDatabase(t.Context(), ref, name)
+			must(t, err)
+			u, err := url.Parse(o.URL)
+			if err != nil || u.Host == "" || seen[o.URL] || !o.EndsAt.After(o.ExpiresAt) || strings.Contains(o.URL, "a-password") {
+				t.Errorf("%s: %+v, %v", name, o, err)
+			}
+			seen[o.URL] = true
+		}
+	}
+	_, err = browsers.OpenDatabase(t.Context(), "no-such-account", acc.Username+"_db_mariadb")
+	refused(t, err, panel.ErrNotFound)
+	must(t, capability[panel.Accounts](t, p).SuspendAccount(t.Context(), ref))
+	name, err := panel.DatabaseName(acc.Username, "db_"+string(offers[0].Engine))
+	must(t, err)
+	_, err = browsers.OpenDatabase(t.Context(), ref, name)
+	refused(t, err, panel.ErrSuspended)
 }

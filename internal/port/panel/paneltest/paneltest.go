@@ -71,6 +71,7 @@ func RunSuite(t *testing.T, want []panel.Capability, open func(t *testing.T) pan
 		{"the shell is switched, and keys are set as a whole", shellAccess, needs(panel.CapShell)},
 		{"a terminal is the account's, and ends with its shell", terminal, needs(panel.CapTerminal, panel.CapShell, panel.CapFiles)},
 		{"databases are made, dumped, imported and removed", Databases, needs(panel.CapDatabases, panel.CapUsage)},
+		{"databases are opened in browsers", opening, needs(panel.CapAdminer, panel.CapDatabases)},
 		{"cron jobs are set, refused and removed", Cron, needs(panel.CapCron)},
 		{"mailboxes are set, refused and removed", mailboxes, needs(panel.CapMail, panel.CapSites)},
 	} {

@@ -25,6 +25,7 @@ var Interfaces = []Capability{
 	{panel.CapHandover, reflect.TypeFor[panel.Handover]()},
 	{panel.CapMoving, reflect.TypeFor[panel.Moving]()},
 	{panel.CapDatabases, reflect.TypeFor[panel.Databases]()},
+	{panel.CapAdminer, reflect.TypeFor[panel.Adminer]()},
 	{panel.CapCron, reflect.TypeFor[panel.Cron]()},
 	{panel.CapMail, reflect.TypeFor[panel.Mail]()},
 	{panel.CapFTP, reflect.TypeFor[panel.FTP]()},
@@ -332,6 +333,11 @@ func (p *Panel) DumpDatabase(ctx context.Context, ref, name string) (io.ReadClos
 // ImportDatabase implements panel.Databases.
 func (p *Panel) ImportDatabase(ctx context.Context, ref, name string, sql io.Reader) error {
 	return uploadOnly(ctx, p, string(panel.CapDatabases)+".ImportDatabase", sql, ref, name)
+}
+
+// OpenDatabase implements panel.Adminer.
+func (p *Panel) OpenDatabase(ctx context.Context, ref, name string) (panel.OpenedDatabase, error) {
+	return call[panel.OpenedDatabase](ctx, p, string(panel.CapAdminer)+".OpenDatabase", ref, name)
 }
 
 // CronJobs implements panel.Cron.
