@@ -2459,6 +2459,22 @@ func (a *DatabasesAPI) All(ctx context.Context, service int64, query DatabasesQu
 	})
 }
 
+// Open: open a database in a browser.
+//
+// The answer is an address on the hosting server at which a browser is signed in to Adminer with this one
+// database, as its user and without a password. It works once, within a minute; what it opens ends after an
+// hour, with the database, and when the service is suspended. Where the server does not have Adminer, `can_open`
+// of the database is false.
+//
+// POST /api/v1/services/{service}/databases/{database}/open
+func (a *DatabasesAPI) Open(ctx context.Context, service int64, database int64, options ...CallOption) (*DatabasesOpened, error) {
+	answer := new(DatabasesOpened)
+	if err := a.caller.call(ctx, request{method: http.MethodPost, path: "/api/v1/services/" + number(service) + "/databases/" + number(database) + "/open", options: options}, answer); err != nil {
+		return nil, err
+	}
+	return answer, nil
+}
+
 // DeploysAPI has the operations deploys.*.
 type DeploysAPI struct {
 	caller *caller

@@ -1616,6 +1616,8 @@ type CurrenciesCurrencyList struct {
 
 // Database is an object of the API.
 type Database struct {
+	// Whether it can be opened in a browser now
+	CanOpen   bool      `json:"can_open"`
 	Charset   string    `json:"charset"`
 	CreatedAt time.Time `json:"created_at"`
 	// One of: mysql, mariadb, postgresql.
@@ -1679,6 +1681,16 @@ const (
 type DatabasesDatabaseList struct {
 	Data []Database `json:"data,omitzero"`
 	Meta Meta       `json:"meta"`
+}
+
+// DatabasesOpened is an object of the API.
+type DatabasesOpened struct {
+	// Until then what it opens can be used
+	EndsAt time.Time `json:"ends_at"`
+	// Until then the address works
+	ExpiresAt time.Time `json:"expires_at"`
+	// On the hosting server, for a browser. It works once; until then it is a secret
+	URL string `json:"url"`
 }
 
 // DatabasesUser is an object of the API.

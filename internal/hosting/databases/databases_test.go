@@ -53,6 +53,16 @@ func (m *machine) ListDatabases(ctx context.Context, ref string) ([]panel.Databa
 	return m.Panel.ListDatabases(ctx, ref)
 }
 
+// OpenDatabase implements panel.Adminer, which the simulated machine has not.
+func (m *machine) OpenDatabase(ctx context.Context, ref, name string) (panel.OpenedDatabase, error) {
+	if err := m.Failure("adminer.open", ref); err != nil {
+		return panel.OpenedDatabase{}, err
+	}
+	_, err := m.DumpDatabase(ctx, ref, name) // whether it is there
+	at := time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)
+	return panel.OpenedDatabase{URL: "https://node.example/" + ref + "/" + name, ExpiresAt: at, EndsAt: at.Add(time.Hour)}, err
+}
+
 // events keeps the events that the section emits.
 type events struct {
 	mu  sync.Mutex
@@ -163,6 +173,58 @@ func TestADatabaseIsCreatedShownAndDeleted(t *testing.T) {
 			t.Errorf("after: %+v, %d passwords", all, w.secrets.Count())
 		}
 		w.add(10, `{"name":"shop","engine":"mysql"}`)
+	})
+}
+
+func TestADatabaseIsOpenedInABrowser(t *testing.T) {
+	t.Parallel()
+	engines(t, func(t *testing.T, w *world) {
+		w.service(owner, 10)
+		w.service(stranger, 11)
+		id := w.add(10, `{"name":"shop","engine":"mysql"}`)
+		open := fmt.Sprintf("/10/databases/%d/open", id)
+		if w.shows(10)["s10_shop"].CanOpen {
+			t.Error("one that is not there yet can be opened")
+		}
+		w.Refused(sitetest.Refusal{Method: "POST", Target: open, Token: "own", Code: 404, Key: "not_found"}) // the panel does not have it
+		w.apply(10)
+		if !w.shows(10)["s10_shop"].CanOpen {
+			t.Error("it cannot be opened")
+		}
+		var o openedWire
+		w.Read(http.StatusOK, "POST", open, "", &o)
+		if o.URL != "https://node.example/10/s10_shop" || !o.EndsAt.After(o.ExpiresAt) {
+			t.Errorf("%+v", o)
+		}
+		w.Refused(
+			sitetest.Refusal{Method: "POST", Target: open, Token: "other", Code: 404, Key: "not_found"},
+			sitetest.Refusal{Method: "POST", Target: fmt.Sprintf("/11/databases/%d/open", id), Token: "other", Code: 404, Key: "not_found"},
+			sitetest.Refusal{Method: "POST", Target: "/10/databases/999/open", Token: "own", Code: 404, Key: "not_found"},
+		)
+		for failure, want := range map[error]sitetest.Refusal{
+			panel.ErrUnreachable: {Code: 502, Key: "panel_unreachable"}, panel.ErrUnsupported: {Code: 422, Key: "unsupported_operation"},
+			panel.ErrBusy: {Code: 503, Key: "panel_busy"}, panel.ErrSuspended: {Code: 422, Key: "service_suspended"},
+		} {
+			w.machine.Fail(failure)
+			if r := w.Do("POST", open, "own", ""); r.Code != want.Code || r.Key() != want.Key {
+				t.Errorf("%v: %+v", failure, r)
+			}
+		}
+		w.machine.Fail(nil)
+		w.Services.SetStatus(t, 10, "suspended")
+		w.Refused(sitetest.Refusal{Method: "POST", Target: open, Token: "own", Code: 422, Key: "service_suspended"})
+		if w.shows(10)["s10_shop"].CanOpen {
+			t.Error("one of a suspended service can be opened")
+		}
+		w.Services.SetStatus(t, 10, "active")
+		w.Exec(`UPDATE test_services SET panel = 'bare' WHERE id = 10`)
+		w.Refused(sitetest.Refusal{Method: "POST", Target: open, Token: "own", Code: 422, Key: "unsupported_operation"})
+		if w.shows(10)["s10_shop"].CanOpen {
+			t.Error("a panel without Adminer opens it")
+		}
+		w.Exec(`UPDATE test_services SET panel = 'it' WHERE id = 10`)
+		w.Do("DELETE", fmt.Sprintf("/10/databases/%d", id), "own", "")
+		w.Refused(sitetest.Refusal{Method: "POST", Target: open, Token: "own", Code: 404, Key: "not_found"})
 	})
 }
 

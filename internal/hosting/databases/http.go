@@ -2,6 +2,7 @@ package databases
 
 import (
 	"context"
+	"net/http"
 	"time"
 
 	"stead.dev/stead/internal/hosting/site"
@@ -25,6 +26,7 @@ type databaseWire struct {
 	MaxSizeMB   *int64               `json:"max_size_mb" doc:"A larger one takes nothing more until it is smaller; null is no bound"`
 	Host        *string              `json:"host" doc:"Where the service's own programs reach it"`
 	Port        *int                 `json:"port"`
+	CanOpen     bool                 `json:"can_open" doc:"Whether it can be opened in a browser now"`
 	Status      Status               `json:"status" enum:"creating,active,suspended,failed,removing"`
 	FailureKey  *string              `json:"failure_key" doc:"Why it failed: an error key"`
 	CreatedAt   time.Time            `json:"created_at"`
@@ -41,6 +43,7 @@ func wire(d described) databaseWire {
 		ID: d.ID, Name: d.name, Engine: d.engine, Charset: d.charset, Users: []userWire{}, RemoteHosts: []string{},
 		Status: d.visibleStatus(d.on), FailureKey: d.FailureKey, CreatedAt: d.createdAt,
 	}
+	w.CanOpen = d.opens && w.Status == Active
 	if d.mostMB > 0 {
 		w.MaxSizeMB = &d.mostMB
 	}
@@ -64,6 +67,13 @@ type eventWire struct {
 	ServiceID int64                `json:"service_id"`
 	Name      string               `json:"name"`
 	Engine    panel.DatabaseEngine `json:"engine"`
+}
+
+// openedWire is where a database can be seen.
+type openedWire struct {
+	URL       string    `json:"url" format:"uri" doc:"On the hosting server, for a browser. It works once; until then it is a secret"`
+	ExpiresAt time.Time `json:"expires_at" doc:"Until then the address works"`
+	EndsAt    time.Time `json:"ends_at" doc:"Until then what it opens can be used"`
 }
 
 type createIn struct {
@@ -101,6 +111,20 @@ func (s *Service) Operations() []api.Route {
 			Handle: func(ctx context.Context, p auth.Principal, in *createIn) (*databaseWire, error) {
 				d, err := s.create(ctx, p.AccountID, in.Service, wish{name: in.Body.Name, engine: in.Body.Engine, charset: in.Body.Charset})
 				return site.Reply(wire, d, err)
+			},
+		}),
+		site.Write(http.MethodPost, api.Operation[databaseIn, openedWire]{
+			ID: "databases.open", OwnerOnly: true, Path: named + "/open", Summary: "Open a database in a browser",
+			Description: "The answer is an address on the hosting server at which a browser is signed in to Adminer with this one database, " +
+				"as its user and without a password. It works once, within a minute; what it opens ends after an hour, with the database, and " +
+				"when the service is suspended. Where the server does not have Adminer, `can_open` of the database is false.",
+			Errors: []*fault.Def{fault.JobRunning, fault.PanelUnreachable, fault.PanelBusy},
+			Handle: func(ctx context.Context, p auth.Principal, in *databaseIn) (*openedWire, error) {
+				o, err := s.open(ctx, p.AccountID, in.Service, in.Database)
+				if err != nil {
+					return nil, err
+				}
+				return &openedWire{URL: o.URL, ExpiresAt: o.ExpiresAt, EndsAt: o.EndsAt}, nil
 			},
 		}),
 		site.Delete(api.Operation[databaseIn, api.Empty]{

@@ -68,6 +68,7 @@ func (s *Service) create(ctx context.Context, accountID, serviceID int64, w wish
 			return err
 		}
 		d.on = on
+		d.opens = s.canOpen(on)
 		if d.row, err = c.Get(ctx, tx, accountID, serviceID, id); err != nil {
 			return err
 		}
@@ -102,6 +103,7 @@ type described struct {
 	row
 	on     site.Site
 	mostMB int64
+	opens  bool            // the panel can open databases in browsers
 	now    *panel.Database // nil: not there, or the panel does not answer
 }
 
@@ -119,12 +121,43 @@ func (s *Service) list(ctx context.Context, accountID, serviceID int64, p page.P
 	if len(rows) > 0 {
 		have = site.Ask(ctx, s.Panels, on, panel.CapDatabases, panel.Databases.ListDatabases, databaseName)
 	}
+	opens := s.canOpen(on)
 	all := make([]described, len(rows))
 	for i, r := range rows {
-		all[i] = described{row: r, on: on, mostMB: most}
+		all[i] = described{row: r, on: on, mostMB: most, opens: opens}
 		if now, ok := have[r.name]; ok {
 			all[i].now = &now
 		}
 	}
 	return all, total, nil
+}
+
+// canOpen reports whether the panel of a service opens databases in browsers.
+func (s *Service) canOpen(on site.Site) bool {
+	_, err := site.On[panel.Adminer](s.Panels, on, panel.CapAdminer)
+	return err == nil
+}
+
+// open has the panel open a database in a browser.
+func (s *Service) open(ctx context.Context, accountID, serviceID, id int64) (panel.OpenedDatabase, error) {
+	on, err := s.Services.Site(ctx, s.DB, accountID, serviceID)
+	if err != nil {
+		return panel.OpenedDatabase{}, err
+	}
+	r, err := s.collection().Get(ctx, s.DB, accountID, serviceID, id)
+	if err == nil {
+		err = on.Changeable()
+	}
+	if err != nil {
+		return panel.OpenedDatabase{}, err
+	}
+	if r.Status == site.Removing { // another of that name may follow
+		return panel.OpenedDatabase{}, fault.NotFound.New()
+	}
+	browsers, err := site.On[panel.Adminer](s.Panels, on, panel.CapAdminer)
+	if err != nil {
+		return panel.OpenedDatabase{}, site.Refusal(err)
+	}
+	o, err := browsers.OpenDatabase(ctx, on.Ref, r.name)
+	return o, site.Refusal(err)
 }

@@ -1548,6 +1548,18 @@ export class DatabasesAPI {
 		return this.#caller.pages({ method: "GET", path: `/api/v1/services/${encodeURIComponent(service)}/databases`, query, options });
 	}
 
+	/**
+	 * Open a database in a browser. The answer is an address on the hosting server at which a browser is signed in
+	 * to Adminer with this one database, as its user and without a password. It works once, within a minute; what it
+	 * opens ends after an hour, with the database, and when the service is suspended. Where the server does not have
+	 * Adminer, `can_open` of the database is false.
+	 *
+	 * POST /api/v1/services/{service}/databases/{database}/open
+	 */
+	open(service: number, database: number, options: CallOptions = {}): Promise<Answer<"databases.open">> {
+		return this.#caller.call({ method: "POST", path: `/api/v1/services/${encodeURIComponent(service)}/databases/${encodeURIComponent(database)}/open`, options });
+	}
+
 }
 
 /** The operations deploys.*. */

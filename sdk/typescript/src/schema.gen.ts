@@ -3741,6 +3741,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/services/{service}/databases/{database}/open": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Open a database in a browser
+         * @description The answer is an address on the hosting server at which a browser is signed in to Adminer with this one database, as its user and without a password. It works once, within a minute; what it opens ends after an hour, with the database, and when the service is suspended. Where the server does not have Adminer, `can_open` of the database is false.
+         */
+        post: operations["databases.open"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/services/{service}/deploys": {
         parameters: {
             query?: never;
@@ -6312,6 +6332,8 @@ export interface components {
             meta: components["schemas"]["Meta"];
         };
         Database: {
+            /** @description Whether it can be opened in a browser now */
+            can_open: boolean;
             charset: string;
             /** Format: date-time */
             created_at: string;
@@ -6357,6 +6379,23 @@ export interface components {
         DatabasesDatabaseList: {
             data: components["schemas"]["Database"][];
             meta: components["schemas"]["Meta"];
+        };
+        DatabasesOpened: {
+            /**
+             * Format: date-time
+             * @description Until then what it opens can be used
+             */
+            ends_at: string;
+            /**
+             * Format: date-time
+             * @description Until then the address works
+             */
+            expires_at: string;
+            /**
+             * Format: uri
+             * @description On the hosting server, for a browser. It works once; until then it is a secret
+             */
+            url: string;
         };
         DatabasesUser: {
             host: string;
@@ -17271,6 +17310,31 @@ export interface operations {
                 };
                 content: {
                     "application/json": Record<string, never>;
+                };
+            };
+        };
+    };
+    "databases.open": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the service */
+                service: number;
+                /** @description Id of the database */
+                database: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DatabasesOpened"];
                 };
             };
         };
