@@ -77,6 +77,19 @@ test("WordPress is dragged into the panel, installed, broken in the terminal, an
     await site.goto(`http://${domain}/`);
     await expect(site.getByText("Hello world!").first()).toBeVisible();
 
+    // The database opens in a page of its own, signed in, and once.
+    await page.goto(`/panel/services/${service}/databases`);
+    const opening = page.waitForEvent("popup");
+    await page.getByRole("button", { name: `Open ${name}` }).click();
+    const adminer = await opening;
+    await expect(adminer.getByRole("link", { name: "wp_posts" }).first()).toBeVisible();
+    await adminer.getByRole("link", { name: "wp_posts" }).first().click();
+    await adminer.getByRole("link", { name: "Select data" }).click();
+    await expect(adminer.getByText("Hello world!").first()).toBeVisible();
+    await adminer.getByRole("button", { name: "Logout" }).click();
+    await expect(adminer.getByText("The database is closed.")).toBeVisible();
+    await adminer.close();
+
     await page.goto(`/panel/services/${service}/backups`);
     await page.getByRole("button", { name: "Make a backup" }).first().click();
     await dialog.getByRole("button", { name: "Make a backup" }).click();

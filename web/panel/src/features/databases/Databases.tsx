@@ -1,4 +1,4 @@
-import { Button, Code, Group, Modal, Select, Stack, Text, TextInput } from "@mantine/core";
+import { Button, Code, Group, Modal, Progress, Select, Stack, Text, TextInput } from "@mantine/core";
 import { useForm } from "@mantine/form";
 import { useDisclosure } from "@mantine/hooks";
 import { IconDatabase, IconTrash } from "@tabler/icons-react";
@@ -17,6 +17,8 @@ import { PageHeader } from "~/ui/PageHeader";
 import { Status, type Tone } from "~/ui/Status";
 
 import { createDatabase, databases, deleteDatabase, type Database, type NewDatabase } from "./api";
+import { Open } from "./Open";
+import { filled } from "./opening";
 import { t } from "./texts";
 import { nameProblem } from "./validate";
 
@@ -72,26 +74,26 @@ export function Databases({ service }: { service: number }) {
                   key: "size",
                   label: t("column.size"),
                   right: true,
-                  render: (row) =>
-                    row.size_mb === null
-                      ? "–"
-                      : megabytes(row.size_mb) + (row.max_size_mb === null ? "" : ` / ${megabytes(row.max_size_mb)}`),
+                  render: (row) => <Size row={row} />,
                 },
                 {
                   key: "actions",
                   label: t("column.actions"),
                   actions: true,
                   render: (row) => (
-                    <Confirm
-                      label={t("delete", { name: row.name })}
-                      title={t("delete", { name: row.name })}
-                      text={t("delete.text")}
-                      word={row.name}
-                      action={() => remove(row)}
-                      icon={<IconTrash size={16} aria-hidden />}
-                      size="compact-sm"
-                      disabled={row.status === "removing"}
-                    />
+                    <Group gap="xs" justify="flex-end" wrap="nowrap">
+                      {row.can_open && <Open service={service} row={row} />}
+                      <Confirm
+                        label={t("delete", { name: row.name })}
+                        title={t("delete", { name: row.name })}
+                        text={t("delete.text")}
+                        word={row.name}
+                        action={() => remove(row)}
+                        icon={<IconTrash size={16} aria-hidden />}
+                        size="compact-sm"
+                        disabled={row.status === "removing"}
+                      />
+                    </Group>
                   ),
                 },
               ]}
@@ -99,6 +101,11 @@ export function Databases({ service }: { service: number }) {
           )
         }
       </Load>
+      {query.data?.data.some((row) => row.status === "active" && !row.can_open) && (
+        <Text size="sm" c="dimmed" mt="md">
+          {t("open.none")}
+        </Text>
+      )}
       <Text size="sm" c="dimmed" mt="md">
         {t("password")}{" "}
         <AnchorLink to="/services/$service/passwords" params={{ service: String(service) }}>
@@ -116,6 +123,25 @@ export function Databases({ service }: { service: number }) {
         />
       </Modal>
     </>
+  );
+}
+
+function Size({ row }: { row: Database }) {
+  if (row.size_mb === null) return "–";
+  const percent = filled(row.size_mb, row.max_size_mb);
+  if (percent === null || row.max_size_mb === null) return megabytes(row.size_mb);
+  return (
+    <Stack gap={4}>
+      <span>
+        {megabytes(row.size_mb)} / {megabytes(row.max_size_mb)}
+      </span>
+      <Progress
+        value={percent}
+        color={percent >= 90 ? "red" : percent >= 75 ? "orange" : "brand"}
+        size="sm"
+        aria-label={t("size.label", { name: row.name })}
+      />
+    </Stack>
   );
 }
 

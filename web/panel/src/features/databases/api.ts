@@ -21,3 +21,6 @@ export const createDatabase = (service: number, body: NewDatabase) =>
 
 export const deleteDatabase = (service: number, database: number) =>
   call(api.DELETE("/api/v1/services/{service}/databases/{database}", { params: { path: { service, database } } }));
+
+export const openDatabase = (service: number, database: number) =>
+  call(api.POST("/api/v1/services/{service}/databases/{database}/open", { params: { path: { service, database } } }));
