@@ -3844,6 +3844,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/services/{service}/databases/{database}/open": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Open a database in a browser
+         * @description The answer is an address on the hosting server at which a browser is signed in to Adminer with this one database, as its user and without a password. It works once, within a minute; what it opens ends after an hour, with the database, and when the service is suspended. Where the server does not have Adminer, `can_open` of the database is false.
+         */
+        post: operations["databases.open"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/services/{service}/deploys": {
         parameters: {
             query?: never;
@@ -8444,6 +8464,8 @@ export interface components {
             meta: components["schemas"]["Meta"];
         };
         Database: {
+            /** @description Whether it can be opened in a browser now */
+            can_open: boolean;
             charset: string;
             /** Format: date-time */
             created_at: string;
@@ -8492,6 +8514,23 @@ export interface components {
         DatabasesDatabaseList: {
             data: components["schemas"]["Database"][];
             meta: components["schemas"]["Meta"];
+        };
+        DatabasesOpened: {
+            /**
+             * Format: date-time
+             * @description Until then what it opens can be used
+             */
+            ends_at: string;
+            /**
+             * Format: date-time
+             * @description Until then the address works
+             */
+            expires_at: string;
+            /**
+             * Format: uri
+             * @description On the hosting server, for a browser. It works once; until then it is a secret
+             */
+            url: string;
         };
         DatabasesUser: {
             host: string;
@@ -36406,6 +36445,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
+                     *           "can_open": true,
                      *           "charset": "utf8mb4",
                      *           "created_at": "2026-11-21T10:00:00Z",
                      *           "engine": "mysql",
@@ -36541,6 +36581,7 @@ export interface operations {
                 content: {
                     /**
                      * @example {
+                     *       "can_open": true,
                      *       "charset": "utf8mb4",
                      *       "created_at": "2026-11-21T10:00:00Z",
                      *       "engine": "mysql",
@@ -46241,6 +46282,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
+                     *           "can_open": true,
                      *           "charset": "utf8mb4",
                      *           "created_at": "2026-11-21T10:00:00Z",
                      *           "engine": "mysql",
@@ -46376,6 +46418,7 @@ export interface operations {
                 content: {
                     /**
                      * @example {
+                     *       "can_open": true,
                      *       "charset": "utf8mb4",
                      *       "created_at": "2026-11-21T10:00:00Z",
                      *       "engine": "mysql",
@@ -46582,6 +46625,124 @@ export interface operations {
                 };
             };
             /** @description Service Unavailable: `unavailable` */
+            503: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    "databases.open": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the service */
+                service: number;
+                /** @description Id of the database */
+                database: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "ends_at": "2027-11-21T10:00:00Z",
+                     *       "expires_at": "2027-11-21T10:00:00Z",
+                     *       "url": "https://shop.example.com/"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["DatabasesOpened"];
+                };
+            };
+            /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Forbidden: `account_suspended`, `insufficient_scope`, `sandbox_read_only` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Not Found: `not_found`, `section_disabled` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Conflict: `job_running` */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Request Entity Too Large: `payload_too_large` */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unprocessable Entity: `service_not_active`, `service_suspended`, `unsupported_operation`, `validation_failed` */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too Many Requests: `rate_limited` */
+            429: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Bad Gateway: `panel_unreachable` */
+            502: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Service Unavailable: `panel_busy`, `unavailable` */
             503: {
                 headers: {
                     "Retry-After": components["headers"]["Retry-After"];

@@ -1,1 +1,0 @@
-import{t as e}from"./AnchorLink-JfWAEg3d.js";import{ca as t}from"./routes-CcREUVRj.js";var n=t();function r({to:t,search:r,children:i}){return(0,n.jsx)(e,{to:`/staff/$`,params:{_splat:t},search:r??{},inherit:!0,children:i})}export{r as t};
