@@ -2,6 +2,7 @@ package node
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/netip"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"stead.dev/stead/internal/node/accounts"
+	"stead.dev/stead/internal/node/facility"
 	"stead.dev/stead/internal/node/web"
 	"stead.dev/stead/internal/platform/certificate"
 	"stead.dev/stead/internal/port/panel"
@@ -82,6 +84,39 @@ func (n *Node) DropAccount(ctx context.Context, ref string, epoch int64) error {
 		err = n.end(ctx, ref, n.accounts.Delete)
 	}
 	return panel.Wrap("moving.drop", ref, err)
+}
+
+// Counted implements panel.Moving.
+func (n *Node) Counted(ctx context.Context, ref string) (panel.Counted, error) {
+	rec, err := n.here(ref)
+	all := map[panel.Capability]json.RawMessage{}
+	for _, f := range n.facilities {
+		if c, ok := f.(facility.Carrier); ok && err == nil {
+			all[f.Capability()], err = c.Carry(ctx, n.of(rec))
+		}
+	}
+	if err != nil {
+		return nil, panel.Wrap("moving.counted", ref, err)
+	}
+	return json.Marshal(all)
+}
+
+// TakeCounted implements panel.Moving.
+func (n *Node) TakeCounted(ctx context.Context, ref string, of panel.Counted) error {
+	rec, err := n.here(ref)
+	if err == nil && !rec.Arriving {
+		err = fmt.Errorf("%w: the account is open", panel.ErrBusy)
+	}
+	var all map[panel.Capability]json.RawMessage
+	if err == nil && json.Unmarshal(of, &all) != nil {
+		err = panel.ErrInvalid
+	}
+	for _, f := range n.facilities {
+		if c, ok := f.(facility.Carrier); ok && err == nil && all[f.Capability()] != nil {
+			err = c.TakeOver(ctx, n.of(rec), all[f.Capability()])
+		}
+	}
+	return panel.Wrap("moving.take", ref, err)
 }
 
 // Proof implements panel.Moving.

@@ -204,8 +204,29 @@ func (s *Service) ready(ctx context.Context, m Move) (outcome, error) {
 	case task.Status == panel.TaskFailed:
 		return fail(errNotCopied.Key, "the restore failed on the machine, whose log says why: "+task.Failure.Error()), nil
 	default:
-		return on(Commit).with(func(m *Move) { m.Pinned = true }), nil
+		return on(Commit).with(func(m *Move) { m.Pinned = true }), s.carryCounts(ctx, m)
 	}
+}
+
+// carryCounts has the other machine go on with what the former one has counted: visits, and the traffic of the month.
+func (s *Service) carryCounts(ctx context.Context, m Move) error {
+	from, err := capability[panel.Moving](s, m.From, panel.CapMoving)
+	if err != nil {
+		return err
+	}
+	to, err := capability[panel.Moving](s, m.To, panel.CapMoving)
+	if err != nil {
+		return err
+	}
+	counted, err := from.Counted(ctx, m.ref())
+	if err == nil {
+		err = to.TakeCounted(ctx, m.ref(), counted)
+	}
+	if panel.KindOf(err) == panel.ErrInvalid || panel.KindOf(err) == panel.ErrUnsupported {
+		s.Log.WarnContext(ctx, "a service moves without its statistics", "service", m.ServiceID, "error", err)
+		return nil
+	}
+	return err
 }
 
 func (s *Service) startLast(ctx context.Context, m Move, to panel.Backups) (panel.BackupTask, error) {

@@ -44,6 +44,15 @@ type Counter interface {
 	Count(ctx context.Context, a accounts.Account, into *panel.Usage) error
 }
 
+// Carrier is a facility that counts, and whose counts go with an account to another machine.
+type Carrier interface {
+	// Carry answers what was counted of the account, as JSON.
+	Carry(ctx context.Context, a accounts.Account) ([]byte, error)
+	// TakeOver replaces what is counted of it by what another machine's Carry has answered. An error of kind
+	// panel.ErrInvalid: it has not.
+	TakeOver(ctx context.Context, a accounts.Account, of []byte) error
+}
+
 // Interpreter is a facility that runs the programs of accounts' sites.
 type Interpreter interface {
 	// Socket is the FastCGI socket of the account's programs; empty when none run.

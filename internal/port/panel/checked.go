@@ -455,6 +455,21 @@ func (guard checkedMoving) ReleaseAccount(ctx context.Context, ref string, move 
 	return guard.part.ReleaseAccount(ctx, ref, move)
 }
 
+func (guard checkedMoving) Counted(ctx context.Context, ref string) (Counted, error) {
+	if err := intx.Check(ctx); err != nil {
+		var none Counted
+		return none, err
+	}
+	return guard.part.Counted(ctx, ref)
+}
+
+func (guard checkedMoving) TakeCounted(ctx context.Context, ref string, of Counted) error {
+	if err := intx.Check(ctx); err != nil {
+		return err
+	}
+	return guard.part.TakeCounted(ctx, ref, of)
+}
+
 func (guard checkedMoving) Proof(ctx context.Context) (string, error) {
 	if err := intx.Check(ctx); err != nil {
 		var none string

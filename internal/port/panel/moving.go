@@ -31,6 +31,11 @@ type Moving interface {
 	HoldAccount(ctx context.Context, ref string, of Hold) error
 	// ReleaseAccount ends the holds of a move, and opens an account that was made for it (AccountSpec.Arriving).
 	ReleaseAccount(ctx context.Context, ref string, move int64) error
+	// Counted is what was counted of an account until now: its visits by day, and its traffic of the month.
+	Counted(ctx context.Context, ref string) (Counted, error)
+	// TakeCounted makes what another machine has counted what this one has, before it opens the account, and may be repeated.
+	// ErrBusy: it is open. ErrInvalid: nothing that Counted has answered.
+	TakeCounted(ctx context.Context, ref string, of Counted) error
 	// Proof is the certificate in PEM by which this machine proves itself to those that forward visitors to it by HTTPS; empty
 	// where it serves no HTTPS. Its key never leaves the machine.
 	Proof(ctx context.Context) (string, error)
@@ -54,6 +59,9 @@ type Forward struct {
 	Proof string
 	Mail  string
 }
+
+// Counted is what a machine has counted of an account, for another machine. It is opaque to the platform.
+type Counted []byte
 
 // Passport is all that another machine needs to read a backup, the secrets of its store included. It is opaque to the
 // platform.

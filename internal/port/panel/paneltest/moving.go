@@ -20,8 +20,16 @@ func leaves(t *testing.T, p panel.Panel) {
 	}
 	gone("an unknown account leaves", moving.LeaveAccount(ctx, "unknown", 1))
 	gone("an unknown account is held", moving.HoldAccount(ctx, "unknown", panel.Hold{Move: 1, Try: 1}))
+	_, err := moving.Counted(ctx, "unknown")
+	gone("counts of an unknown account are asked for", err)
+	gone("counts of an unknown account are taken", moving.TakeCounted(ctx, "unknown", panel.Counted("{}")))
 	gone("an unknown account is released", moving.ReleaseAccount(ctx, "unknown", 1))
 	create(t, p, spec)
+	counted, err := moving.Counted(ctx, ref)
+	must(t, err)
+	if err := moving.TakeCounted(ctx, ref, counted); !errors.Is(err, panel.ErrBusy) {
+		t.Errorf("counts are taken for an account that is open: %v", err)
+	}
 	first := panel.Hold{Move: 1, Try: 1, For: time.Hour}
 	must(t, moving.HoldAccount(ctx, ref, first))
 	must(t, moving.HoldAccount(ctx, ref, first))
@@ -39,7 +47,7 @@ func leaves(t *testing.T, p panel.Panel) {
 	must(t, moving.ReleaseAccount(ctx, ref, 1))
 	must(t, moving.ReleaseAccount(ctx, ref, 1))
 	gone("a hold that has ended is repeated", moving.HoldAccount(ctx, ref, first))
-	_, err := files.Write(ctx, ref, "/public_html/index.html", []byte("x"), panel.WriteOptions{})
+	_, err = files.Write(ctx, ref, "/public_html/index.html", []byte("x"), panel.WriteOptions{})
 	must(t, err)
 	must(t, moving.HoldAccount(ctx, ref, panel.Hold{Move: 1, Try: 2}))
 	if err := moving.ForwardAccount(ctx, ref, 1, panel.Forward{HTTP: "a.example.com; return 200"}); !errors.Is(err, panel.ErrInvalid) {

@@ -295,6 +295,16 @@ func (p *Panel) ReleaseAccount(ctx context.Context, ref string, move int64) erro
 	return act(ctx, p, string(panel.CapMoving)+".ReleaseAccount", ref, move)
 }
 
+// Counted implements panel.Moving.
+func (p *Panel) Counted(ctx context.Context, ref string) (panel.Counted, error) {
+	return call[panel.Counted](ctx, p, string(panel.CapMoving)+".Counted", ref)
+}
+
+// TakeCounted implements panel.Moving.
+func (p *Panel) TakeCounted(ctx context.Context, ref string, of panel.Counted) error {
+	return act(ctx, p, string(panel.CapMoving)+".TakeCounted", ref, of)
+}
+
 // Proof implements panel.Moving.
 func (p *Panel) Proof(ctx context.Context) (string, error) {
 	return call[string](ctx, p, string(panel.CapMoving)+".Proof")
