@@ -1,10 +1,13 @@
 package app
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
+	"image"
+	"image/png"
 	"net/http"
 	"slices"
 	"strings"
@@ -57,6 +60,13 @@ var staffRefusals = map[string]string{
 	"staff.orders.retry": "nothing_to_retry", "staff.services.retry": "nothing_to_retry",
 	"staff.services.move": "service_not_on_node", "staff.nodes.evacuate": "node_silent",
 }
+
+// onePixel is a picture.
+var onePixel = func() []byte {
+	var b bytes.Buffer
+	_ = png.Encode(&b, image.NewGray(image.Rect(0, 0, 1, 1))) // a buffer takes everything
+	return b.Bytes()
+}()
 
 // prepare makes one of everything that paths and bodies name.
 func (w *staffWorld) prepare() {
@@ -140,8 +150,11 @@ func (w *staffWorld) prepare() {
 	const taxes = "home: UZ\ncountries:\n  UZ: {name: QQS, rate: \"12\"}\n"
 	nextYear := now.AddDate(1, 0, 0)
 	must(w.invoices.SetRules(ctx, taxes, &nextYear, "The law"))
+	picture, err := w.admin.AddArticlePicture(ctx, "unused.png", onePixel)
+	must(err)
 	w.values = map[string]string{
 		"tax_rules":    fmt.Sprint(one(`SELECT id FROM invoices_tax_rules`)),
+		"picture":      picture.Name,
 		"announcement": fmt.Sprint(announced.ID), "staff.announcements.withdraw": fmt.Sprint(published.ID), "staff.announcements.remove": fmt.Sprint(draft.ID),
 		"article": fmt.Sprint(article.ID), "queue": "webhooks",
 		"ticket": fmt.Sprint(asked), "canned_answer": fmt.Sprint(canned.ID), "attachment": fmt.Sprint(one(`SELECT MAX(id) FROM tickets_attachments`)),

@@ -35,6 +35,7 @@ const (
 	KeyAPIKeyInvalid              = "api_key_invalid"
 	KeyAPIKeyRevoked              = "api_key_revoked"
 	KeyArticleLinked              = "article_linked"
+	KeyArticlePictureShown        = "article_picture_shown"
 	KeyAuthCodeInvalid            = "auth_code_invalid"
 	KeyAuthCodeRequired           = "auth_code_required"
 	KeyBackupNotRestorable        = "backup_not_restorable"

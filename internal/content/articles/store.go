@@ -259,6 +259,13 @@ func listMedia(ctx context.Context, q db.Querier) ([]Media, error) {
 	}, `SELECT name, content, source FROM articles_media ORDER BY name`)
 }
 
+// listPictures lists the pictures without their content.
+func listPictures(ctx context.Context, q db.Querier) ([]Picture, error) {
+	return db.Collect(ctx, q, func(row db.Row) (p Picture, err error) {
+		return p, row.Scan(&p.Name, &p.Width, &p.Height, &p.Bytes)
+	}, `SELECT name, width, height, length(content) FROM articles_media ORDER BY name`)
+}
+
 func putMedia(ctx context.Context, tx *db.Tx, m Media) error {
 	size := m.size()
 	_, err := tx.Exec(ctx, `INSERT INTO articles_media (name, content, width, height, source) VALUES ($1, $2, $3, $4, $5)

@@ -138,6 +138,45 @@ func (a *Admin) RemoveArticle(ctx context.Context, id int64, language string) er
 	return a.Articles.Remove(a.change(ctx, "article.remove", "", articleSubject(id, language)), id, language)
 }
 
+// ArticlePicture is a picture that articles can show.
+type ArticlePicture struct {
+	Name   string `json:"name"`
+	Path   string `json:"path" doc:"What a text names it by, and where it is served."`
+	Width  int    `json:"width" doc:"In pixels; 0 where it is not known, as of drawings."`
+	Height int    `json:"height"`
+	Bytes  int64  `json:"bytes"`
+}
+
+func pictureOf(p articles.Picture) ArticlePicture {
+	return ArticlePicture{p.Name, articles.MediaPath(p.Name), p.Width, p.Height, p.Bytes}
+}
+
+// ArticlePictures lists the pictures that articles can show.
+func (a *Admin) ArticlePictures(ctx context.Context) ([]ArticlePicture, error) {
+	found, err := a.Articles.Pictures(ctx)
+	all := make([]ArticlePicture, len(found))
+	for i, p := range found {
+		all[i] = pictureOf(p)
+	}
+	return all, err
+}
+
+// pictureSubject is a picture of articles; the audit log keeps its sizes.
+func pictureSubject(name string) subject {
+	return rowOf("article_picture", "articles_media", "name, width, height, source", "name", name)
+}
+
+// AddArticlePicture keeps a new picture.
+func (a *Admin) AddArticlePicture(ctx context.Context, name string, content []byte) (ArticlePicture, error) {
+	p, err := a.Articles.AddPicture(a.change(ctx, "article_picture.add", "", pictureSubject(name)), name, content)
+	return pictureOf(p), err
+}
+
+// RemoveArticlePicture removes a picture that no article shows.
+func (a *Admin) RemoveArticlePicture(ctx context.Context, name string) error {
+	return a.Articles.RemovePicture(a.change(ctx, "article_picture.remove", "", pictureSubject(name)), name)
+}
+
 const articleColumns = "kind, slug, category, position, published_at, source, version"
 
 // articleSubject is an article with its text in a language.

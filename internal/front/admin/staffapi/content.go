@@ -80,6 +80,20 @@ type publishArticleIn struct {
 	}
 }
 
+type addPictureIn struct {
+	Body struct {
+		Name    string `json:"name" minLength:"1" maxLength:"80" doc:"Of the file, such as mail-on-a-phone.png."`
+		Content []byte `json:"content" contentEncoding:"base64" doc:"Base64 of a PNG, JPEG, GIF or WebP of at most 2 MB and 8,192 pixels a side."`
+	}
+}
+
+type pictureIn struct {
+	Picture string `path:"picture" maxLength:"80"`
+}
+
+// maxPictureBody is the largest body with a picture of 2 MB in base64.
+const maxPictureBody = 3 << 20
+
 // savedArticle answers a change: the article, or of a dry run the preview.
 type savedArticle struct {
 	Article *admin.Article        `json:"article" doc:"Null after a dry run."`
@@ -104,6 +118,11 @@ func (s *Service) content() []api.Route {
 		return &savedArticle{Preview: shown}, nil
 	}
 	const text = "/articles/{article}/{language}"
+	add := change("articles.add_picture", http.MethodPost, "/article-pictures", "Add a picture for articles", care,
+		func(ctx context.Context, in *addPictureIn) (*admin.ArticlePicture, error) {
+			return pointer(a.AddArticlePicture(ctx, in.Body.Name, in.Body.Content))
+		})
+	add.MaxBody = maxPictureBody
 	return []api.Route{
 		read("articles.list", "/articles", "Articles of the knowledge base, posts and terms, as those who write them see them", everyone,
 			func(ctx context.Context, in *articlesIn) (*page.List[admin.Article], error) {
@@ -143,5 +162,14 @@ func (s *Service) content() []api.Route {
 		change("articles.remove", http.MethodDelete, text, "Remove an article's text in a language", care, func(ctx context.Context, in *articleTextIn) (*api.Empty, error) {
 			return nil, a.RemoveArticle(ctx, in.Article, in.Language)
 		}),
+		read("articles.pictures", "/article-pictures", "The pictures that articles can show", everyone,
+			func(ctx context.Context, _ *struct{}) (*list[admin.ArticlePicture], error) {
+				return listed(a.ArticlePictures(ctx))
+			}),
+		add,
+		change("articles.remove_picture", http.MethodDelete, "/article-pictures/{picture}", "Remove a picture", care,
+			func(ctx context.Context, in *pictureIn) (*api.Empty, error) {
+				return nil, a.RemoveArticlePicture(ctx, in.Picture)
+			}),
 	}
 }

@@ -7,6 +7,7 @@ var examples = map[string]string{ //nolint:gosec // no credentials
 		`"category": "email", "position": 20, "body": "Open [**Mailboxes**](/panel/service/mail).\n"}`,
 	"articles.save": `{"version": 1, "title": "Mail on a watch", "description": "The settings, one by one.", "category": "email", "position": 20, ` +
 		`"body": "Open [**Mailboxes**](/panel/service/mail).\n"}`,
+	"articles.add_picture":       `{"name": "watch.png", "content": "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNoAAAAggCBd81ytgAAAABJRU5ErkJggg=="}`,
 	"articles.publish":           `{"version": 2}`,
 	"customers.suspend":          `{"reason": "Sends spam"}`,
 	"customers.unsuspend":        `{"reason": "The account is clean again"}`,

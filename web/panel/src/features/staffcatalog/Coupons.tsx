@@ -90,7 +90,7 @@ export function Coupons() {
       <Load query={query}>
         {({ data }) =>
           data.length === 0 ? (
-            <Empty icon={IconTicket} title={t("coupons.none")} action={add} />
+            <Empty icon={IconTicket} title={t("coupons.none")} text={t("coupons.none.text")} action={add} />
           ) : (
             <DataTable
               caption={t("coupons.title")}

@@ -18,7 +18,7 @@ import {
 import { useForm } from "@mantine/form";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
-import { useState } from "react";
+import { useRef, useState } from "react";
 
 import { ApiFailure } from "~/api/failure";
 import { languages, useLang, type Lang } from "~/i18n/i18n";
@@ -47,6 +47,8 @@ import {
 } from "./api";
 import { fieldsOf, wordsIn, type ArticleFields } from "./article";
 import { articleCategories } from "./categories";
+import { PictureButton } from "./PictureButton";
+import { inserted } from "./pictures";
 import { t } from "./texts";
 
 const langs = Object.keys(languages) as Lang[];
@@ -141,6 +143,7 @@ function Editor({ kind, language, present }: EditorProps) {
   });
   const error = save.error ?? look.error ?? shown.error;
   const mayWrite = can("staff.articles.save");
+  const body = useRef<HTMLTextAreaElement>(null);
   const field = (name: keyof ArticleFields) => ({ ...form.getInputProps(name), readOnly: !mayWrite });
   return (
     <SimpleGrid cols={{ base: 1, lg: 2 }} spacing="xl">
@@ -218,6 +221,7 @@ function Editor({ kind, language, present }: EditorProps) {
               required
               styles={{ input: { fontFamily: "var(--mantine-font-family-monospace)" } }}
               {...field("body")}
+              ref={body}
             />
           </Stack>
         </form>
@@ -235,6 +239,13 @@ function Editor({ kind, language, present }: EditorProps) {
             <Button type="submit" form="article" disabled={!form.isDirty()}>
               {t(text && !text.draft ? "article.save.live" : "article.save")}
             </Button>
+            <PictureButton
+              onAdded={(mark) => {
+                const at = body.current?.selectionStart ?? form.values.body.length;
+                form.setFieldValue("body", inserted(form.values.body, at, mark));
+                done(t("picture.added"));
+              }}
+            />
             {text?.draft && (
               <Button variant="light" onClick={() => void show(true)} loading={shown.busy} disabled={form.isDirty()}>
                 {t("article.publish")}

@@ -97,5 +97,8 @@ export const withdrawArticle = (id: number, language: ArticleDraft["language"]) 
       params: { path: { article: id, language } },
     }),
   );
+/** Keeps a picture that texts can show. */
+export const addPicture = (body: Schemas["StaffAddPictureBody"]) =>
+  call(staff.POST("/api/v1/admin/article-pictures", { body }));
 export const removeArticle = (id: number, language: ArticleDraft["language"]) =>
   call(staff.DELETE("/api/v1/admin/articles/{article}/{language}", { params: { path: { article: id, language } } }));

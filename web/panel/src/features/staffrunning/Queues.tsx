@@ -1,4 +1,4 @@
-import { Code, Title } from "@mantine/core";
+import { Code, Text, Title } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 
 import { DataTable } from "~/ui/DataTable";
@@ -11,6 +11,9 @@ import { When } from "~/ui/When";
 
 import { pauseQueue, queues } from "./api";
 import { t } from "./texts";
+
+const known = ["default", "panel", "provision", "webhooks"] as const;
+const isKnown = (name: string): name is (typeof known)[number] => known.some((one) => one === name);
 
 /** The queues that jobs stand in: what waits and runs in each, and whether it is paused. */
 export function Queues() {
@@ -28,7 +31,20 @@ export function Queues() {
             rows={data}
             rowKey={(row) => row.name}
             columns={[
-              { key: "name", label: t("jobs.queue"), render: (row) => <Code>{row.name}</Code> },
+              {
+                key: "name",
+                label: t("jobs.queue"),
+                render: (row) => (
+                  <>
+                    <Code>{row.name}</Code>
+                    {isKnown(row.name) && (
+                      <Text size="xs" c="dimmed">
+                        {t(`queues.about.${row.name}`)}
+                      </Text>
+                    )}
+                  </>
+                ),
+              },
               {
                 key: "state",
                 label: shared("column.status"),
