@@ -9046,6 +9046,7 @@ export interface components {
              * @example api_key_invalid
              * @example api_key_revoked
              * @example article_linked
+             * @example article_picture_shown
              * @example auth_code_invalid
              * @example auth_code_required
              * @example backup_not_restorable

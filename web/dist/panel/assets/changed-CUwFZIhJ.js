@@ -1,1 +1,0 @@
-import{sa as e}from"./routes-FqLqc8YZ.js";import{t}from"./notice-CAU9XSwI.js";function n(){let n=e();return async e=>{await n.invalidateQueries({queryKey:[`staff`]}),t(e)}}export{n as t};

@@ -1,1 +1,0 @@
-import{Bi as e,Pi as t}from"./routes-FqLqc8YZ.js";var n,r=()=>n??=t({uz:()=>e(()=>import(`./staff.uz-BK5vbzcT.js`),[]),ru:()=>e(()=>import(`./staff.ru-D_U7qxv_.js`),[]),en:()=>e(()=>import(`./staff.en-CgsXsEqe.js`),[])});export{r as t};

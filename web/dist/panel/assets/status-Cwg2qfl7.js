@@ -1,1 +1,0 @@
-import{t as e}from"./Status-CFwJ8hq9.js";import{t}from"./texts-D2N3g4M6.js";import{ca as n}from"./routes-FqLqc8YZ.js";var r=n(),i={open:`busy`,waiting:`warn`,answered:`good`,closed:`neutral`};function a({status:n}){return(0,r.jsx)(e,{tone:i[n],label:t(`status.${n}`)})}export{a as t};

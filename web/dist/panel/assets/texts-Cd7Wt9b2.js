@@ -1,1 +1,0 @@
-import{Ri as e}from"./routes-FqLqc8YZ.js";var t=e(`staffservices`);export{t};
