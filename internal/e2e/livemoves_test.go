@@ -57,11 +57,12 @@ func TestMoveALivingService(t *testing.T) {
 	answered := func(a *agent) (int, string) { return a.get(t, domain) }
 
 	var move struct {
-		ID    int64
-		State string
-		Step  string
+		ID         int64
+		State      string
+		Step       string
+		WaitsUntil *time.Time `json:"waits_until"`
 	}
-	in.must(t, &move, "admin", "services", "move", strconv.FormatInt(service, 10), "--to", "node2", "--now", "--reason", "a test")
+	in.must(t, &move, "admin", "services", "move", strconv.FormatInt(service, 10), "--to", "node2", "--reason", "a test")
 	if stdout, stderr, code := in.run(t, "admin", "services", "move", strconv.FormatInt(service, 10)); code == 0 {
 		t.Errorf("a second move began: %s%s", stdout, stderr)
 	}
@@ -88,6 +89,9 @@ func TestMoveALivingService(t *testing.T) {
 		in.must(t, &move, "admin", "moves", "show", id)
 		return move.State == "moved" && move.Step == "keep"
 	}, "the service has moved")
+	if move.WaitsUntil == nil {
+		t.Error("it did not wait for the DNS")
+	}
 	close(stop)
 	<-stopped
 	testkit.Eventually(t, time.Minute, write, "the owner can write again")

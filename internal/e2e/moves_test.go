@@ -78,7 +78,7 @@ func newShopOfNodes(t *testing.T) (in *installation, p *process, c *customer, no
 	t.Helper()
 	control, store := testkit.Address(t), filepath.Join(t.TempDir(), "backups")
 	in = newInstallation(t, "STEAD_PANEL=nodes", "STEAD_NODES_LISTEN="+control, "STEAD_NODES_URL=https://"+control)
-	in.env = append(in.env, "STEAD_NODE_LISTEN=off")
+	in.env = append(in.env, "STEAD_NODE_LISTEN=off", "STEAD_MOVE_WAIT=1s")
 	p = in.serve(t, "--demo")
 	c = p.signIn(t)
 	in.must(t, &struct{}{}, "admin", "wallet", "credit", demoEmail, "500", "--reason", "a test")

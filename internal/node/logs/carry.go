@@ -20,6 +20,9 @@ type carried struct {
 	Days    []pastDay `json:"days"`
 }
 
+// carriedMost bounds the counts that are taken over, which are half a megabyte at most.
+const carriedMost = 2 << 20
+
 // Carry implements facility.Carrier.
 func (d *Driver) Carry(ctx context.Context, a accounts.Account) ([]byte, error) {
 	if _, err := d.count(ctx, a.Name); err != nil {
@@ -36,7 +39,7 @@ func (d *Driver) TakeOver(_ context.Context, a accounts.Account, of []byte) erro
 	if err := json.Unmarshal(of, &c); err != nil {
 		return fmt.Errorf("%w: logs: %w", panel.ErrInvalid, err)
 	}
-	if !c.sound() {
+	if len(of) > carriedMost || !c.sound() {
 		return fmt.Errorf("%w: logs: these are no counts", panel.ErrInvalid)
 	}
 	d.counting.Lock()
