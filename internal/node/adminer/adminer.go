@@ -111,7 +111,7 @@ func (d *Driver) socket() string { return d.file("fpm", "fpm.sock") }
 
 // forget removes what Adminer remembers of a visit.
 func (d *Driver) forget(v *visit) {
-	if err := os.Remove(d.file("tmp", "sess_"+v.session)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := os.Remove(d.file("tmp", "sess_"+v.session)); err != nil && !errors.Is(err, fs.ErrNotExist) { //nolint:gosec // G703: the name is random
 		d.cfg.Log.Warn("what Adminer remembers of a visitor stays", "error", err)
 	}
 }
@@ -258,7 +258,7 @@ func (d *Driver) serve(ctx context.Context, gid, webGID int) (stop func(), err e
 			stop()
 		}
 	}()
-	gate, err := listen(Gate(d.cfg.Dir), webGID)
+	gate, err := listen(ctx, Gate(d.cfg.Dir), webGID)
 	if err != nil {
 		return nil, err
 	}
@@ -270,7 +270,7 @@ func (d *Driver) serve(ctx context.Context, gid, webGID int) (stop func(), err e
 		}
 	})
 	for file, engine := range map[string]panel.DatabaseEngine{"mysql.sock": panel.MariaDB, ".s.PGSQL.5432": panel.PostgreSQL} {
-		l, err := listen(d.file("sockets", file), gid)
+		l, err := listen(ctx, d.file("sockets", file), gid)
 		if err != nil {
 			return nil, err
 		}

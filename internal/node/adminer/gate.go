@@ -2,6 +2,7 @@ package adminer
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -102,12 +103,12 @@ func (d *Driver) begin(w http.ResponseWriter, r *http.Request, rest string) {
 		d.page(w, http.StatusForbidden, "node.adminer_used")
 		return
 	}
-	http.SetCookie(w, &http.Cookie{
+	http.SetCookie(w, &http.Cookie{ //nolint:gosec // G124: Secure wherever the machine has a certificate
 		Name: cookieName, Value: cookie, Path: v.home(), MaxAge: int(visitLife.Seconds()), HttpOnly: true,
 		Secure:   strings.HasPrefix(v.address, "https:"),
 		SameSite: http.SameSiteLaxMode, // the browser comes from the panel, which is another site
 	})
-	http.Redirect(w, r, v.home(), http.StatusSeeOther)
+	http.Redirect(w, r, v.home(), http.StatusSeeOther) //nolint:gosec // G710: the id is the visit's own
 }
 
 // page answers with a page of the machine's own.
@@ -258,11 +259,11 @@ func (f flushing) Write(p []byte) (int, error) {
 }
 
 // listen listens on a socket that a group may use.
-func listen(file string, gid int) (net.Listener, error) {
+func listen(ctx context.Context, file string, gid int) (net.Listener, error) {
 	if err := os.Remove(file); err != nil && !errors.Is(err, os.ErrNotExist) { // of a process that was killed
 		return nil, err
 	}
-	l, err := net.Listen("unix", file)
+	l, err := (&net.ListenConfig{}).Listen(ctx, "unix", file)
 	if err != nil {
 		return nil, err
 	}

@@ -34,15 +34,16 @@ type packet []byte
 func (p packet) payload() []byte { return p[4:] }
 
 func readPacket(r io.Reader) (packet, error) {
-	head := make([]byte, 4)
-	if _, err := io.ReadFull(r, head); err != nil {
+	var head [4]byte
+	if _, err := io.ReadFull(r, head[:]); err != nil {
 		return nil, err
 	}
 	n := int(head[0]) | int(head[1])<<8 | int(head[2])<<16
 	if n == 0 || n > mysqlMost {
 		return nil, errProtocol
 	}
-	p := append(head, make([]byte, n)...)
+	p := make(packet, 4+n)
+	copy(p, head[:])
 	_, err := io.ReadFull(r, p[4:])
 	return p, err
 }

@@ -180,7 +180,7 @@ func (v *version) findExtensions(ctx context.Context) error {
 
 // ExtensionDir is the directory of the extensions of a PHP-FPM.
 func ExtensionDir(ctx context.Context, program string) (string, error) {
-	cmd := exec.CommandContext(ctx, program, "-n", "-i") //nolint:gosec // G204: of Debian
+	cmd := exec.CommandContext(ctx, program, "-n", "-i")
 	cmd.Env, cmd.Dir = []string{"LANG=C.UTF-8"}, "/"
 	out, err := cmd.CombinedOutput()
 	if err != nil {
