@@ -58,6 +58,7 @@ export function UploadTray() {
           {over && <Tool icon={IconX} label={t("close")} onClick={() => uploads.clear()} />}
         </Group>
       </Group>
+      {over && failed > 0 && done > 0 && <Text size="sm">{t("done", { count: done })}</Text>}
       <Progress
         value={share * 100}
         color={over && failed > 0 ? "red" : "brand"}
