@@ -1,1 +1,0 @@
-import{sa as e}from"./routes-D0p-ryfs.js";import{t}from"./notice-Cu6KVHLm.js";function n(){let n=e();return async e=>{await n.invalidateQueries({queryKey:[`staff`]}),t(e)}}export{n as t};

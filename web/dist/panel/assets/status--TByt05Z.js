@@ -1,1 +1,0 @@
-import{t as e}from"./Status-DXK9kG0V.js";import{t}from"./texts-BUznBf65.js";import{ca as n}from"./routes-D0p-ryfs.js";var r=n(),i={open:`busy`,waiting:`warn`,answered:`good`,closed:`neutral`};function a({status:n}){return(0,r.jsx)(e,{tone:i[n],label:t(`status.${n}`)})}export{a as t};

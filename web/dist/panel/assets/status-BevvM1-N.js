@@ -1,1 +1,0 @@
-import{t as e}from"./Status-DXK9kG0V.js";import{t}from"./texts-Dl_twmNz.js";import{ca as n}from"./routes-D0p-ryfs.js";var r=n(),i={pending:`busy`,provisioning:`busy`,active:`good`,past_due:`warn`,suspended:`bad`,terminating:`busy`,terminated:`neutral`,failed:`bad`,cancelled:`neutral`};function a({status:n}){return(0,r.jsx)(e,{tone:i[n],label:t(`status.${n}`)})}export{a as t};

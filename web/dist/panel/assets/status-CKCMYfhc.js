@@ -1,1 +1,0 @@
-import{t as e}from"./Status-DXK9kG0V.js";import{t}from"./texts-B6awsrjQ.js";import{ca as n}from"./routes-D0p-ryfs.js";var r=n(),i={pending:`warn`,paid:`busy`,processing:`busy`,completed:`good`,failed:`bad`,refunded:`neutral`,cancelled:`neutral`,expired:`neutral`};function a({status:n}){return(0,r.jsx)(e,{tone:i[n],label:t(`status.${n}`)})}export{a as t};

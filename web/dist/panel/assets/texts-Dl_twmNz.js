@@ -1,1 +1,0 @@
-import{Ri as e}from"./routes-D0p-ryfs.js";var t=e(`services`);export{t};

@@ -1,0 +1,1 @@
+import{Ri as e}from"./routes-CMLHXU6k.js";var t=e(`support`);export{t};
