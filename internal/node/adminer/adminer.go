@@ -197,14 +197,14 @@ func (d *Driver) start(ctx context.Context) error {
 		mode     fs.FileMode
 		uid, gid int
 	}{
-		{"", 0o711, 0, 0}, {"gate", 0o710, 0, webGID}, {"fpm", 0o700, 0, 0}, {"www", 0o755, 0, 0}, {"sockets", 0o710, 0, gid}, {"tmp", 0o700, uid, gid},
+		{"", 0o711, 0, 0}, {"gate", 0o710, 0, webGID}, {"fpm", 0o700, 0, 0}, {"www", 0o750, 0, gid}, {"sockets", 0o710, 0, gid}, {"tmp", 0o700, uid, gid},
 	} {
 		path := d.file(dir.name)
 		if err := errors.Join(os.MkdirAll(path, dir.mode), os.Chown(path, dir.uid, dir.gid), os.Chmod(path, dir.mode)); err != nil {
 			return err
 		}
 	}
-	if err := atomicfile.Write(d.file("www", "index.php"), index, 0o644); err != nil {
+	if err := atomicfile.WriteOwned(d.file("www", "index.php"), index, 0o640, 0, gid); err != nil {
 		return err
 	}
 	engines, err := d.run(ctx, uid, gid)
