@@ -1,8 +1,10 @@
 package node
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -21,13 +23,15 @@ const (
 	walkShare  = 10
 
 	idleWalk     = time.Second
+	walksAtOnce  = 64 // so many accounts are chosen at a time: all are looked at for that
 	shortestRest = 5 * time.Millisecond
 )
 
 // watched is the background's knowledge of accounts, by ref.
 type watched struct {
-	mu sync.Mutex
-	of map[string]*walked
+	mu   sync.Mutex
+	of   map[string]*walked
+	next []string // whom to walk next
 }
 
 // walked is the background's knowledge of an account.
@@ -108,7 +112,7 @@ func (n *Node) sweep(sweeper *limits.Sweeper, known *watched) {
 // since the background started: the machine's clock may be changed while it works.
 func (n *Node) walk(ctx context.Context, known *watched, since func() time.Duration) time.Duration {
 	now := since()
-	next, w := n.due(known, now)
+	next, w := n.nextWalk(known, now)
 	if w == nil {
 		return idleWalk
 	}
@@ -123,12 +127,30 @@ func (n *Node) walk(ctx context.Context, known *watched, since func() time.Durat
 	return max(w.took*(walkShare-1), shortestRest)
 }
 
-// due is the account that has waited longest for a walk, if any.
-func (n *Node) due(known *watched, now time.Duration) (next string, w *walked) {
+// nextWalk is the account to walk next, if one is due.
+func (n *Node) nextWalk(known *watched, now time.Duration) (ref string, w *walked) {
 	known.mu.Lock()
 	defer known.mu.Unlock()
-	var longest time.Duration
+	if len(known.next) == 0 {
+		known.next = n.due(known, now)
+	}
+	if len(known.next) == 0 {
+		return "", nil
+	}
+	ref, known.next = known.next[0], known.next[1:]
+	w = known.of[ref]
+	w.active = false
+	return ref, w
+}
+
+// due are the accounts that have waited longest for a walk, these first.
+func (n *Node) due(known *watched, now time.Duration) []string {
+	var refs []string
+	waited := map[string]time.Duration{}
 	all := n.accounts.List()
+	if len(known.of) > 2*len(all)+100 { // most of them were deleted
+		clear(known.of)
+	}
 	for _, rec := range all {
 		w := known.of[rec.Ref]
 		if w == nil {
@@ -139,15 +161,11 @@ func (n *Node) due(known *watched, now time.Duration) (next string, w *walked) {
 		if w.active || n.Files.Full(rec.Ref) {
 			pause = max(busyPause, 2*walkShare*w.took)
 		}
-		if due := now - w.at - pause; due >= 0 && (next == "" || due > longest) {
-			next, longest = rec.Ref, due
+		if due := now - w.at - pause; due >= 0 {
+			refs = append(refs, rec.Ref)
+			waited[rec.Ref] = due
 		}
 	}
-	if len(known.of) > 2*len(all)+100 { // most of them were deleted
-		clear(known.of)
-	}
-	if w = known.of[next]; w != nil {
-		w.active = false
-	}
-	return next, w
+	slices.SortStableFunc(refs, func(a, b string) int { return cmp.Compare(waited[b], waited[a]) })
+	return refs[:min(len(refs), walksAtOnce)]
 }
