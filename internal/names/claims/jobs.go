@@ -51,7 +51,11 @@ func (s *Service) LookAll(ctx context.Context) error {
 			return errors.Join(append(failed, err)...)
 		}
 		errs := make([]error, len(ids))
-		atonce.Each(len(ids), lookBatch, func(i int) { errs[i] = s.Look(turn, ids[i]) })
+		atonce.Each(len(ids), lookBatch, func(i int) {
+			if err := s.Look(turn, ids[i]); turn.Err() == nil { // what the end of the turn interrupts is due again by itself
+				errs[i] = err
+			}
+		})
 		failed = append(failed, errs...)
 		if len(ids) < lookBatch {
 			break
