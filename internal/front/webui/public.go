@@ -98,6 +98,8 @@ type Meta struct {
 	Hidden bool
 
 	base string
+	// anyLang says that the address names no language: it is the one that chooses.
+	anyLang bool
 }
 
 // inLang is the page's whole address in a language.
@@ -115,8 +117,13 @@ func withLang(path, lang string) string {
 	return u.String()
 }
 
-// Canonical is the address of what the page shows: each language is a page of its own.
-func (m *Meta) Canonical() string { return m.inLang(m.Lang) }
+// Canonical is the page's address among those of its languages and the one that chooses, which are told of each other.
+func (m *Meta) Canonical() string {
+	if m.anyLang {
+		return m.Default()
+	}
+	return m.inLang(m.Lang)
+}
 
 // Default is the address that chooses a language for its visitor.
 func (m *Meta) Default() string { return m.base + m.Path }
@@ -152,7 +159,7 @@ func (m *Meta) Picture() string {
 
 // renderPublic is render for a public page.
 func (ui *UI) renderPublic(w http.ResponseWriter, r *http.Request, name string, m Meta, data any) {
-	m.base = ui.base()
+	m.base, m.anyLang = ui.base(), !r.URL.Query().Has("lang")
 	if m.Lang == "" {
 		m.Lang = i18n.Lang(r.Context())
 	}
