@@ -2,12 +2,12 @@ import { Alert, Anchor, Button, Group, SimpleGrid, Stack, Text } from "@mantine/
 import { IconCircleCheck } from "@tabler/icons-react";
 import { useQueries, useQuery, type UseQueryOptions } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import { useState } from "react";
+import { useEffect, useState } from "react";
 
 import { boot, isOn } from "~/app/boot";
 import { money } from "~/i18n/formats";
 import { AnchorLink } from "~/ui/AnchorLink";
-import { Load } from "~/ui/Load";
+import { Load, PageSkeleton } from "~/ui/Load";
 import { PageHeader } from "~/ui/PageHeader";
 import { SectionCard } from "~/ui/SectionCard";
 import { Status } from "~/ui/Status";
@@ -27,11 +27,17 @@ import {
   type Service,
   type Usage,
 } from "./api";
-import { needs } from "./needs";
+import { needs, type Need } from "./needs";
 import { t } from "./texts";
 
 /** What needs the reader: money for renewals, faults, news, and their services. */
 export function Overview() {
+  const { all, settled } = useNeeds();
+  const [late, setLate] = useState(false);
+  useEffect(() => {
+    const timer = setTimeout(() => setLate(true), patience);
+    return () => clearTimeout(timer);
+  }, []);
   return (
     <>
       <PageHeader
@@ -44,21 +50,30 @@ export function Overview() {
           )
         }
       />
-      <Stack>
-        {boot.account && !boot.account.verified && (
-          <Alert color="orange" title={t("unverified")}>
-            {t("unverified.text", { email: boot.account.email })}{" "}
-            <AnchorLink to="/account/profile">{t("profile")}</AnchorLink>
-          </Alert>
-        )}
-        <Needs />
-        <SimpleGrid cols={{ base: 1, md: 2 }}>
-          <Wallet />
-          <News />
-        </SimpleGrid>
-        <Services />
-      </Stack>
+      {settled || late ? <Parts needs={all} /> : <PageSkeleton />}
     </>
+  );
+}
+
+/** How long the page waits for all of it: what is drawn earlier would move when the rest comes. */
+const patience = 3000;
+
+function Parts({ needs: all }: { needs: Need[] }) {
+  return (
+    <Stack>
+      {boot.account && !boot.account.verified && (
+        <Alert color="orange" title={t("unverified")}>
+          {t("unverified.text", { email: boot.account.email })}{" "}
+          <AnchorLink to="/account/profile">{t("profile")}</AnchorLink>
+        </Alert>
+      )}
+      <Needs all={all} />
+      <SimpleGrid cols={{ base: 1, md: 2 }}>
+        <Wallet />
+        <News />
+      </SimpleGrid>
+      <Services />
+    </Stack>
   );
 }
 
@@ -66,26 +81,35 @@ export function Overview() {
 const looked = 5;
 const near = 14 * 24 * 3600 * 1000;
 
+interface OfEach<T> {
+  answers: Map<number, T>;
+  pending: boolean;
+}
+
 /** The answers of one query for each service, by its id. What a server does not have is left out. */
-function useOfEach<T>(services: Service[], query: (id: number) => unknown, on: boolean): Map<number, T> {
+function useOfEach<T>(services: Service[], query: (id: number) => unknown, on: boolean): OfEach<T> {
   return useQueries({
     queries: services.map((one) => ({ ...(query(one.id) as UseQueryOptions<T>), enabled: on, retry: false })),
-    combine: (results) =>
-      new Map(
+    combine: (results) => ({
+      answers: new Map(
         results.flatMap((result, at) => {
           const id = services[at]?.id;
           return id !== undefined && result.data !== undefined ? [[id, result.data] as const] : [];
         }),
       ),
+      pending: results.some((result) => result.isLoading),
+    }),
   });
 }
 
-function Needs() {
+/** What needs the reader, and whether all has answered that says so. */
+function useNeeds() {
   const [soon] = useState(() => new Date(Date.now() + near));
   const list = useQuery({ ...overviewServices, enabled: isOn("services") });
   const balance = useQuery({ ...wallet, enabled: isOn("wallet") });
   const orders = useQuery({ ...unpaid, enabled: isOn("orders") });
   const names = useQuery({ ...domains, enabled: isOn("domains") });
+  const news = useQuery(notifications);
   const services = list.data?.data ?? [];
   const active = services.filter((one) => one.status === "active").slice(0, looked);
   const managed = isOn("service_management");
@@ -98,15 +122,23 @@ function Needs() {
       wallet: balance.data,
       services,
       domains: names.data?.data ?? [],
-      usage: used,
-      certificates: new Map([...certified].map(([id, answer]) => [id, answer.data])),
-      insights: new Map([...found].map(([id, answer]) => [id, answer.data])),
+      usage: used.answers,
+      certificates: new Map([...certified.answers].map(([id, answer]) => [id, answer.data])),
+      insights: new Map([...found.answers].map(([id, answer]) => [id, answer.data])),
     },
     soon,
     money,
   );
+  const settled =
+    ![list, balance, orders, names, news].some((one) => one.isLoading) &&
+    ![used, certified, found].some((one) => one.pending);
+  return { all, settled };
+}
+
+function Needs({ all }: { all: Need[] }) {
+  const list = useQuery({ ...overviewServices, enabled: isOn("services") });
   if (all.length === 0) {
-    return services.length === 0 || !list.data ? null : (
+    return !list.data || list.data.data.length === 0 ? null : (
       <Group gap="xs">
         <IconCircleCheck size={20} color="var(--status-good)" aria-hidden />
         <Text>{t("needs.none")}</Text>

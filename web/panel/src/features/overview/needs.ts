@@ -5,7 +5,7 @@ import type { Usage } from "./api";
 type Schemas = components["schemas"];
 
 /** Something that the reader has to do, and the page where it is done. */
-interface Need {
+export interface Need {
   key: string;
   tone: "warn" | "bad";
   text:
