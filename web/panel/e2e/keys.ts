@@ -65,11 +65,15 @@ export class Keys {
     throw new Error(`the arrows do not lead to ${String(name)} in the menu`);
   }
 
-  /** Chooses in a list of the browser by typing the option's first letters. */
+  /** Chooses in a list of the browser by the arrows. */
   async pick(list: Locator, label: string) {
     await this.to(list);
-    await this.page.keyboard.type(label);
-    await expect(list.locator("option:checked")).toHaveText(label);
+    await this.page.keyboard.press("Home");
+    const most = await list.locator("option").count();
+    const chosen = list.locator("option:checked");
+    for (let n = 0; n < most && (await chosen.textContent()) !== label; n++)
+      await this.page.keyboard.press("ArrowDown");
+    await expect(chosen).toHaveText(label);
   }
 }
 

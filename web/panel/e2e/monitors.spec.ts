@@ -36,6 +36,56 @@ test("a job that calls is watched: the call, an outage with its cause, and the b
   await expect(page.getByText(/!\[Nightly: state\]/)).toBeVisible();
 });
 
+test("a monitor's request, places, warnings and maintenance are set, and its headers stay unseen", async ({
+  page,
+  customer,
+}) => {
+  await customer.service();
+  await page.goto("/panel/monitors");
+  await page.getByRole("button", { name: "New monitor" }).first().click();
+  const dialog = page.getByRole("dialog", { name: "New monitor" });
+  await dialog.getByLabel("Address").fill("https://hook.example.com/");
+  await dialog.getByLabel("Name", { exact: true }).fill("Hook");
+  await dialog.getByRole("button", { name: "More settings" }).click();
+  await dialog.getByLabel("Method").selectOption("POST");
+  await dialog.getByRole("button", { name: "Add header" }).click();
+  await dialog.getByLabel("Name of header 1").fill("Authorization");
+  await dialog.getByLabel("Value of header 1").fill("Bearer secret");
+  await dialog.getByLabel("Body").fill('{"ping": true}');
+  await dialog.getByLabel("Checked from").fill("control");
+  await dialog.getByLabel("Warn before the certificate ends, days").fill("soon");
+  await dialog.getByLabel("Remind while it lasts").focus(); // what is wrong is said when the field is left
+  await expect(dialog.getByText("Days before the end, such as 30, 14, 7.")).toBeVisible();
+  await dialog.getByLabel("Remind while it lasts").selectOption("3600");
+  await dialog.getByRole("button", { name: "Add a time" }).click();
+  await dialog.getByRole("checkbox", { name: "Sun" }).check();
+  await dialog.getByRole("button", { name: "New monitor" }).click();
+  await expect(dialog.getByText("Days before the end, such as 30, 14, 7.")).toBeVisible();
+  await dialog.getByLabel("Warn before the certificate ends, days").fill("14, 3");
+  await dialog.getByRole("button", { name: "New monitor" }).click();
+  await expect(page.getByRole("heading", { level: 1, name: "Hook" })).toBeVisible();
+
+  // What is there is shown again and kept, the value of the header by itself.
+  await page.getByRole("button", { name: "Change", exact: true }).click();
+  const edit = page.getByRole("dialog", { name: /Hook/ });
+  await edit.getByRole("button", { name: "More settings" }).click();
+  await expect(edit.getByLabel("Name of header 1")).toHaveValue("Authorization");
+  await expect(edit.getByLabel("Value of header 1")).toHaveValue("");
+  await edit.getByRole("button", { name: "Remove time 1" }).click();
+  await edit.getByRole("button", { name: "Save" }).click();
+  await expect(edit).toBeHidden();
+  const { data } = await customer.call<{ data: Record<string, unknown>[] }>("GET", "/monitors");
+  expect(data.find(({ name }) => name === "Hook")).toMatchObject({
+    method: "POST",
+    headers: { Authorization: null },
+    body: '{"ping": true}',
+    regions: ["control"],
+    ssl_expiry_days: [14, 3],
+    reminder_every_s: 3600,
+    maintenance_windows: [],
+  });
+});
+
 test("an alert channel waits for its code", async ({ page, customer, expected }) => {
   expected.push("422");
   await customer.service();

@@ -1,6 +1,7 @@
 import { Button, Group, NumberInput, Slider, Stack, Switch, Text, Textarea, TextInput, Title } from "@mantine/core";
 import { useForm } from "@mantine/form";
 
+import { localTime, utcTime } from "~/i18n/localtime";
 import { ErrorNote } from "~/ui/ErrorNote";
 import { useSubmit } from "~/ui/form";
 
@@ -8,14 +9,6 @@ import { updateMailbox, type Mailbox } from "./api";
 import { PasswordField } from "./PasswordField";
 import { t } from "./texts";
 import { addresses, addressesProblem, passwordProblem, quotaProblem } from "./validate";
-
-/** A time of the interface as a field of a form has it, in the reader's zone, and back. */
-const localTime = (time: string | null) => {
-  if (!time) return "";
-  const at = new Date(time);
-  return new Date(at.getTime() - at.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
-};
-const utcTime = (local: string) => (local ? new Date(local).toISOString() : undefined);
 
 /** The settings of a mailbox: size, forwarding, answers, spam, password. */
 export function MailboxForm({

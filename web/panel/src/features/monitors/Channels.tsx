@@ -27,6 +27,7 @@ import {
   type Channel,
   type NewChannel,
 } from "./api";
+import { delays, reminders, times } from "./format";
 import { t } from "./texts";
 
 const types = [
@@ -37,8 +38,6 @@ const types = [
   "discord",
   "webhook",
 ] as const satisfies readonly Channel["type"][];
-const delays = [0, 60, 300, 600, 1800, 3600];
-const reminders = [0, 3600, 21_600, 86_400];
 
 /** Where a customer is told of outages, beside the notifications. */
 export function Channels() {
@@ -245,10 +244,6 @@ function ChannelForm({ channel, onDone }: { channel: Channel | null; onDone: (ch
     );
   });
   const asked = target[type];
-  const times = (list: number[], own: string, none: string) =>
-    [...new Set([...list, Number(own)])]
-      .sort((a, b) => a - b)
-      .map((seconds) => ({ value: String(seconds), label: seconds ? duration(seconds) : none }));
   return (
     <form onSubmit={submit} noValidate>
       <Stack>

@@ -8,32 +8,53 @@ import {
   Stack,
   Switch,
   Text,
+  Textarea,
   TextInput,
 } from "@mantine/core";
 import { useForm } from "@mantine/form";
 import { useQuery } from "@tanstack/react-query";
+import { useState } from "react";
 
 import { duration } from "~/ui/outage/outage";
 import { ErrorNote } from "~/ui/ErrorNote";
 import { useSubmit } from "~/ui/form";
 
 import { channels, createMonitor, services, updateMonitor, type Monitor } from "./api";
+import { delays, reminders, times } from "./format";
+import { HeaderFields } from "./HeaderFields";
 import { t } from "./texts";
 import {
   asksHost,
   asksWeb,
+  daysProblem,
+  endProblem,
   formOf,
   hasPort,
+  headerProblem,
   hostProblem,
   intervals,
   kinds,
   methods,
   recordTypes,
+  sendsBody,
   settingsOf,
   statusesProblem,
   urlProblem,
+  warnsOfCertificate,
   type MonitorForm,
 } from "./validate";
+import { WindowFields } from "./WindowFields";
+
+/** The fields of "More settings" that may be refused. */
+const below = new Set(
+  "expected_statuses headers body retries timeout_ms timeout_s retry_interval_s max_response_ms regions quorum ssl_expiry_days domain_expiry_days windows maintenance_windows tags".split(
+    " ",
+  ),
+);
+
+/** The row of a list that a field's path, such as "windows.2.from", is in. */
+const indexOf = (path: string) => Number(path.split(".")[1]);
+const kindAt = (windows: MonitorForm["windows"], path: string) => windows[indexOf(path)]?.kind;
 
 const say = (problem: Parameters<typeof t>[0] | null) => problem && t(problem);
 
@@ -58,10 +79,24 @@ export function MonitorFormDialog({
       keyword: (keyword, { type }) => (type === "keyword" && keyword === "" ? t("keyword.empty") : null),
       json_path: (path, { type }) => (type === "json" && path.trim() === "" ? t("json_path.empty") : null),
       expected_statuses: (text, { type }) => (asksWeb(type) ? say(statusesProblem(text)) : null),
+      ssl_expiry_days: (text) => say(daysProblem(text)),
+      domain_expiry_days: (text) => say(daysProblem(text)),
+      headers: { name: (name) => say(headerProblem(name)) },
+      windows: {
+        from: (from, { windows }, path) => (kindAt(windows, path) === "weekly" && !from ? t("window.empty") : null),
+        to: (to, { windows }, path) => (kindAt(windows, path) === "weekly" && !to ? t("window.empty") : null),
+        ends_at: (end, { windows }, path) => {
+          const window = windows[indexOf(path)];
+          return window?.kind === "once" ? say(endProblem(window.starts_at, end)) : null;
+        },
+      },
     },
   });
   const values = form.getValues();
   const { type } = values;
+  const [opened, setMore] = useState(false);
+  // What is wrong is not hidden.
+  const more = opened || Object.keys(form.errors).some((field) => below.has(field.split(".")[0] ?? ""));
   const { submit, error } = useSubmit(form, async (typed) => {
     const settings = settingsOf(typed);
     await onDone(
@@ -188,7 +223,7 @@ export function MonitorFormDialog({
             )}
           </Stack>
         </Checkbox.Group>
-        <Accordion variant="contained">
+        <Accordion variant="contained" value={more ? "more" : null} onChange={(value) => setMore(value !== null)}>
           <Accordion.Item value="more">
             <Accordion.Control>{t("more")}</Accordion.Control>
             <Accordion.Panel>
@@ -208,6 +243,18 @@ export function MonitorFormDialog({
                       {...form.getInputProps("follow_redirects", { type: "checkbox" })}
                     />
                     <Switch label={t("field.verify_tls")} {...form.getInputProps("verify_tls", { type: "checkbox" })} />
+                    <HeaderFields form={form} />
+                    {sendsBody(values.method) && (
+                      <Textarea
+                        label={t("field.body")}
+                        autosize
+                        minRows={2}
+                        maxRows={10}
+                        maxLength={16384}
+                        spellCheck={false}
+                        {...form.getInputProps("body")}
+                      />
+                    )}
                   </>
                 )}
                 {type !== "heartbeat" && (
@@ -239,6 +286,53 @@ export function MonitorFormDialog({
                     />
                   )}
                 </Group>
+                {type !== "heartbeat" && type !== "domain" && (
+                  <Group grow align="flex-start">
+                    <TextInput
+                      label={t("field.regions")}
+                      description={t("field.regions_hint")}
+                      inputWrapperOrder={["label", "input", "description", "error"]}
+                      placeholder={t("field.regions_all")}
+                      spellCheck={false}
+                      {...form.getInputProps("regions")}
+                    />
+                    <NumberInput
+                      label={t("field.quorum")}
+                      placeholder={t("field.quorum_hint")}
+                      min={0}
+                      max={50}
+                      allowDecimal={false}
+                      {...form.getInputProps("quorum")}
+                    />
+                  </Group>
+                )}
+                {(warnsOfCertificate(type, values.url) || type === "domain") && (
+                  <TextInput
+                    label={t(type === "domain" ? "field.domain_days" : "field.ssl_days")}
+                    placeholder="30, 14, 7, 1"
+                    inputMode="numeric"
+                    {...form.getInputProps(type === "domain" ? "domain_expiry_days" : "ssl_expiry_days")}
+                  />
+                )}
+                <Group grow align="flex-start">
+                  <NativeSelect
+                    label={t("field.alert_after")}
+                    data={times(delays, values.alert_after_s, t("at_once"))}
+                    {...form.getInputProps("alert_after_s")}
+                  />
+                  <NativeSelect
+                    label={t("field.reminder_every")}
+                    data={times(reminders, values.reminder_every_s, t("no_reminder"))}
+                    {...form.getInputProps("reminder_every_s")}
+                  />
+                </Group>
+                <WindowFields form={form} />
+                <TextInput
+                  label={t("field.tags")}
+                  description={t("field.tags_hint")}
+                  inputWrapperOrder={["label", "input", "description", "error"]}
+                  {...form.getInputProps("tags")}
+                />
               </Stack>
             </Accordion.Panel>
           </Accordion.Item>

@@ -1,7 +1,20 @@
 import { expect, test } from "vitest";
 
 import { ceiling, draw, samples, type Sample } from "./chart";
-import { formOf, hostProblem, settingsOf, statuses, statusesProblem, urlProblem } from "./validate";
+import type { Monitor } from "./api";
+import {
+  daysProblem,
+  endProblem,
+  formOf,
+  headerProblem,
+  hostProblem,
+  newHeader,
+  newWindow,
+  settingsOf,
+  statusesProblem,
+  urlProblem,
+  words,
+} from "./validate";
 
 test.each([
   ["https://shop.example.com/", null],
@@ -23,7 +36,7 @@ test.each([
 });
 
 test("codes and ranges", () => {
-  expect(statuses("200-299, 301")).toEqual(["200-299", "301"]);
+  expect(words("200-299, 301")).toEqual(["200-299", "301"]);
   expect(statusesProblem("200-299, 301")).toBeNull();
   expect(statusesProblem("")).toBeNull();
   expect(statusesProblem("2xx")).toBe("statuses.wrong");
@@ -40,9 +53,57 @@ test("a request holds what its kind has a use for", () => {
     service_id: 0,
     channels: [],
     retry_interval_s: 30,
+    alert_after_s: 0,
+    reminder_every_s: 0,
+    maintenance_windows: [],
+    tags: [],
   });
   expect(settingsOf({ ...form, type: "tcp", port: 25 })).toMatchObject({ host: "b.example", port: 25 });
   expect(settingsOf({ ...form, type: "ssl", port: "" })).not.toHaveProperty("port");
+});
+
+test("headers that are there keep their values, and windows their kinds", () => {
+  const form = formOf({
+    type: "http",
+    url: "https://a.example/",
+    method: "POST",
+    body: "{}",
+    headers: { Authorization: null, "X-Old": null },
+    regions: ["control"],
+    ssl_expiry_days: [14, 1],
+    maintenance_windows: [
+      { days: ["sun"], from: "02:00", to: "04:00", timezone: "Asia/Tashkent" },
+      { starts_at: "2026-12-01T10:00:00Z", ends_at: "2026-12-01T12:00:00Z" },
+    ],
+    tags: ["my shop"],
+  } as unknown as Monitor);
+  form.headers = [...form.headers.slice(0, 1), { ...newHeader(), name: " X-New ", value: "1" }, newHeader()];
+  expect(settingsOf(form)).toMatchObject({
+    headers: { Authorization: null, "X-New": "1" },
+    body: "{}",
+    regions: ["control"],
+    quorum: 0,
+    ssl_expiry_days: [14, 1],
+    maintenance_windows: [
+      { days: ["sun"], from: "02:00", to: "04:00", timezone: "Asia/Tashkent" },
+      { starts_at: "2026-12-01T10:00:00.000Z", ends_at: "2026-12-01T12:00:00.000Z" },
+    ],
+    tags: ["my shop"],
+  });
+  expect(settingsOf({ ...form, method: "GET" }).body).toBe("");
+  expect(settingsOf({ ...form, url: "http://a.example/" })).not.toHaveProperty("ssl_expiry_days");
+  expect(newWindow().kind).toBe("weekly");
+});
+
+test("days, headers and windows as they are typed", () => {
+  expect(daysProblem("30, 14, 7, 1")).toBeNull();
+  expect(daysProblem("")).toBeNull();
+  expect(daysProblem("a week")).toBe("days.wrong");
+  expect(headerProblem("X-Key")).toBeNull();
+  expect(headerProblem("X Key:")).toBe("header.wrong");
+  expect(endProblem("2026-12-01T10:00", "2026-12-01T12:00")).toBeNull();
+  expect(endProblem("2026-12-01T10:00", "2026-12-01T10:00")).toBe("window.order");
+  expect(endProblem("", "")).toBe("window.empty");
 });
 
 test.each([

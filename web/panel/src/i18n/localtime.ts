@@ -1,0 +1,9 @@
+/** A time of the interface as a field of a form has it, in the reader's zone: "2026-11-27T09:30". */
+export const localTime = (time: string | null | undefined) => {
+  if (!time) return "";
+  const at = new Date(time);
+  return new Date(at.getTime() - at.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
+};
+
+/** What a field of a form has, as a time of the interface. */
+export const utcTime = (local: string) => (local ? new Date(local).toISOString() : undefined);
