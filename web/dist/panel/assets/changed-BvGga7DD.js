@@ -1,1 +1,0 @@
-import{sa as e}from"./routes-CMLHXU6k.js";import{t}from"./notice-D4xb0HZx.js";function n(){let n=e();return async e=>{await n.invalidateQueries({queryKey:[`staff`]}),t(e)}}export{n as t};

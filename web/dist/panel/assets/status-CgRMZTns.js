@@ -1,1 +1,0 @@
-import{t as e}from"./Status-BriRIerB.js";import{t}from"./texts-BZ6xY89F.js";import{ca as n}from"./routes-CMLHXU6k.js";var r=n(),i={pending:`warn`,paid:`busy`,processing:`busy`,completed:`good`,failed:`bad`,refunded:`neutral`,cancelled:`neutral`,expired:`neutral`};function a({status:n}){return(0,r.jsx)(e,{tone:i[n],label:t(`status.${n}`)})}export{a as t};

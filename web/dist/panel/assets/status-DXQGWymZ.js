@@ -1,1 +1,0 @@
-import{t as e}from"./Status-BriRIerB.js";import{t}from"./texts-JBpBdZ5F.js";import{ca as n}from"./routes-CMLHXU6k.js";var r=n(),i={open:`busy`,waiting:`warn`,answered:`good`,closed:`neutral`};function a({status:n}){return(0,r.jsx)(e,{tone:i[n],label:t(`status.${n}`)})}export{a as t};

@@ -1,0 +1,1 @@
+import{Ri as e}from"./routes-BwAL0dzW.js";var t=e(`stafftickets`);export{t};

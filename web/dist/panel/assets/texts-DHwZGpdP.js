@@ -1,1 +1,0 @@
-import{Ri as e}from"./routes-CMLHXU6k.js";var t=e(`staffservices`);export{t};
