@@ -146,8 +146,10 @@ func TestASiteWithProgramsMovesToAnotherMachine(t *testing.T) {
 	}
 
 	put(t, to, ref, "/public_html/stock.txt", "four")
+	proof, err := to.Proof(ctx)
+	must(t, err)
 	must(t, from.ForwardAccount(ctx, ref, 1, panel.Forward{
-		HTTP: fmt.Sprintf("127.0.0.1:%d", there.Ports.HTTP), HTTPS: fmt.Sprintf("127.0.0.1:%d", there.Ports.HTTPS),
+		HTTP: fmt.Sprintf("127.0.0.1:%d", there.Ports.HTTP), HTTPS: fmt.Sprintf("127.0.0.1:%d", there.Ports.HTTPS), Proof: proof,
 	}))
 	answers("forwarded", at, 200, "four")
 	deferred("forwarded", at)
