@@ -11,7 +11,10 @@ test("a task is made with its times shown, or the page says what the server cann
   await dialog.getByLabel("Times").fill("61 * * * *");
   await dialog.getByLabel("Command").focus();
   await expect(dialog.getByText("Five fields, such as 0 3 * * *, or @daily.")).toBeVisible();
-  await dialog.getByLabel("How often").selectOption("Every 5 minutes");
+  const often = dialog.getByLabel("How often");
+  await often.selectOption("Other times");
+  await expect(often).toHaveValue("");
+  await often.selectOption("Every 5 minutes");
   await expect(dialog.getByLabel("Times")).toHaveValue("*/5 * * * *");
   await expect(dialog.getByText("In your time it runs:")).toBeVisible();
   await dialog.getByRole("button", { name: "Save" }).click();

@@ -135,6 +135,7 @@ test.describe("a customer", () => {
     await page.goto("/panel/services/999999/databases?lang=en");
     await expect(page.getByRole("heading", { level: 1 })).toHaveText("There is nothing here");
     await expect(page.getByRole("alert")).toHaveCount(0);
+    await expect(page.getByRole("link", { name: "Databases", exact: true })).toHaveCount(0); // nor a menu of it
     await page.getByRole("link", { name: "To the overview" }).click();
     await expect(page.getByRole("heading", { level: 1 })).not.toHaveText("There is nothing here");
   });

@@ -38,7 +38,8 @@ export function Shell() {
   const [opened, { toggle, close }] = useDisclosure();
   const path = useRouterState({ select: (state) => state.location.pathname });
   const params = useParams({ strict: false }) as { service?: string };
-  const service = boot.client ? String(boot.client.service) : params.service;
+  const missing = useRouterState({ select: ({ matches }) => matches.some((match) => match.status === "notFound") });
+  const service = boot.client ? String(boot.client.service) : missing ? undefined : params.service;
   const begun = useBegun();
   const onStaff = path === "/staff" || path.startsWith("/staff/");
   useEffect(close, [path, close]);

@@ -205,6 +205,7 @@ function JobForm({ service, job, onDone }: { service: number; job: CronJob | nul
     },
   });
   const { expression, timezone } = form.getValues();
+  const [others, setOthers] = useState(false);
   const schedule = parse(expression);
   const runs = schedule && isZone(timezone) ? nextRuns(schedule, timezone, new Date(), 3) : [];
   const { submit, error } = useSubmit(form, async (values) => {
@@ -226,12 +227,15 @@ function JobForm({ service, job, onDone }: { service: number; job: CronJob | nul
         />
         <NativeSelect
           label={t("field.often")}
-          value={(examples as readonly string[]).includes(expression) ? expression : ""}
+          value={others || !(examples as readonly string[]).includes(expression) ? "" : expression}
           data={[
             ...examples.map((one) => ({ value: one, label: t(`often.${one}`) })),
             { value: "", label: t("often.own") },
           ]}
-          onChange={(event) => event.currentTarget.value && form.setFieldValue("expression", event.currentTarget.value)}
+          onChange={({ currentTarget: { value } }) => {
+            setOthers(value === "");
+            if (value) form.setFieldValue("expression", value);
+          }}
         />
         <Group grow align="flex-start">
           <TextInput
