@@ -48,8 +48,9 @@ type hosting struct {
 	b         *testing.B
 	url, node string
 	pid       int
-	client    *http.Client // bears the token
-	browser   *http.Client // is signed in to the pages
+	started   time.Duration // from its start until it was ready
+	client    *http.Client  // bears the token
+	browser   *http.Client  // is signed in to the pages
 	plan      int64
 }
 
@@ -59,6 +60,27 @@ const customerEmail, customerPassword = "demo@stead.example", "stead-demo-passwo
 func host(b *testing.B) *hosting {
 	b.Helper()
 	dir := nodetest.Dir(b)
+	var ports []string
+	var node string
+	for _, name := range []string{"http", "https", "ftp", "ssh", "mariadb", "postgresql"} {
+		port := testkit.Port(b)
+		ports = append(ports, fmt.Sprintf("%s=%d", name, port))
+		if name == "http" {
+			node = fmt.Sprintf("http://127.0.0.1:%d", port)
+		}
+	}
+	prefix := "b" + strings.ToLower(rand.Text()[:5])
+	b.Cleanup(func() { clearMachine(b, dir, prefix) }) // once the server has ended
+	h := launch(b, filepath.Join(dir, "data"), 10_000,
+		"STEAD_NODE_MACHINE=linux", "STEAD_NODE_HOST=127.0.0.1", "STEAD_NODE_PORTS="+strings.Join(ports, ","), "STEAD_NODE_USER_PREFIX="+prefix,
+		"STEAD_NODE_URL="+node, "STEAD_MAX_UPLOAD=4GiB")
+	h.node = node
+	return h
+}
+
+// launch builds the program and starts it with a demo shop, until the benchmark ends. Its customer gets dollars.
+func launch(b *testing.B, data string, dollars int, settings ...string) *hosting {
+	b.Helper()
 	binary := filepath.Join(b.TempDir(), "stead")
 	build := exec.CommandContext(b.Context(), "go", "build", "-o", binary, "../cmd/stead")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
@@ -66,26 +88,16 @@ func host(b *testing.B) *hosting {
 	if err != nil {
 		b.Fatalf("build: %v %s", err, out)
 	}
-	h := &hosting{b: b}
-	var ports []string
-	for _, name := range []string{"http", "https", "ftp", "ssh", "mariadb", "postgresql"} {
-		port := testkit.Port(b)
-		ports = append(ports, fmt.Sprintf("%s=%d", name, port))
-		if name == "http" {
-			h.node = fmt.Sprintf("http://127.0.0.1:%d", port)
-		}
-	}
 	listen := testkit.Address(b)
-	h.url = "http://" + listen
-	prefix := "b" + strings.ToLower(rand.Text()[:5])
-	env := []string{
-		"PATH=" + os.Getenv("PATH"), "HOME=" + b.TempDir(), "STEAD_DATA_DIR=" + filepath.Join(dir, "data"), "STEAD_LISTEN=" + listen,
-		"STEAD_OPS_LISTEN=off", "STEAD_DNS_LISTEN=off", "STEAD_NODE_LISTEN=127.0.0.1:0", "STEAD_THROTTLE=false", "STEAD_NODE_MACHINE=linux", "STEAD_NODE_HOST=127.0.0.1",
-		"STEAD_NODE_PORTS=" + strings.Join(ports, ","), "STEAD_NODE_USER_PREFIX=" + prefix, "STEAD_NODE_URL=" + h.node, "STEAD_MAX_UPLOAD=4GiB",
-	}
+	h := &hosting{b: b, url: "http://" + listen}
+	env := append([]string{
+		"PATH=" + os.Getenv("PATH"), "HOME=" + b.TempDir(), "STEAD_DATA_DIR=" + data, "STEAD_LISTEN=" + listen,
+		"STEAD_OPS_LISTEN=off", "STEAD_DNS_LISTEN=off", "STEAD_NODE_LISTEN=127.0.0.1:0", "STEAD_THROTTLE=false",
+	}, settings...)
 	var log bytes.Buffer
 	server := exec.CommandContext(context.WithoutCancel(b.Context()), binary, "serve", "--demo")
 	server.Env, server.Stderr = env, &log
+	began := time.Now()
 	must(b, server.Start())
 	h.pid = server.Process.Pid
 	b.Cleanup(func() {
@@ -94,7 +106,6 @@ func host(b *testing.B) *hosting {
 		if b.Failed() {
 			b.Logf("the server's last words: %.4000s", log.Bytes()[max(0, log.Len()-4000):])
 		}
-		clearMachine(b, dir, prefix)
 	})
 	testkit.Eventually(b, time.Minute, func() bool {
 		res, err := http.Get(h.url + "/readyz")
@@ -103,7 +114,8 @@ func host(b *testing.B) *hosting {
 		}
 		return errors.Join(res.Body.Close()) == nil && res.StatusCode == http.StatusOK
 	}, "the server is ready")
-	credit := exec.CommandContext(b.Context(), binary, "admin", "wallet", "credit", customerEmail, "10000", "--reason", "a benchmark")
+	h.started = time.Since(began)
+	credit := exec.CommandContext(b.Context(), binary, "admin", "wallet", "credit", customerEmail, strconv.Itoa(dollars), "--reason", "a benchmark")
 	credit.Env = env
 	if out, err := credit.CombinedOutput(); err != nil {
 		b.Fatalf("credit: %v %s", err, out)
