@@ -1,1 +1,0 @@
-import{t as e}from"./NativeSelect-6YL3mS5w.js";import{t}from"./texts-D90HGern.js";import{ca as n}from"./routes-BwAL0dzW.js";var r=n();function i({label:n,value:i,options:a,all:o=t(`filter.all`),onChange:s}){return(0,r.jsx)(e,{label:n,value:i??``,onChange:e=>s(e.currentTarget.value||void 0),data:[{value:``,label:o},...a.map(([e,t])=>({value:e,label:t}))],maw:260})}export{i as t};

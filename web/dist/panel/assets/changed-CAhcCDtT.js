@@ -1,1 +1,0 @@
-import{sa as e}from"./routes-BwAL0dzW.js";import{t}from"./notice-DG8pYbhD.js";function n(){let n=e();return async e=>{await n.invalidateQueries({queryKey:[`staff`]}),t(e)}}export{n as t};

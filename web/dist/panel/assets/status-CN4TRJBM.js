@@ -1,1 +1,0 @@
-import{t as e}from"./Status-DRB8tiOI.js";import{t}from"./texts-1d1QBR29.js";import{ca as n}from"./routes-BwAL0dzW.js";var r=n(),i={pending:`warn`,paid:`busy`,processing:`busy`,completed:`good`,failed:`bad`,refunded:`neutral`,cancelled:`neutral`,expired:`neutral`};function a({status:n}){return(0,r.jsx)(e,{tone:i[n],label:t(`status.${n}`)})}export{a as t};

@@ -1,1 +1,0 @@
-import{t as e}from"./Status-DRB8tiOI.js";import{t}from"./texts-DK1y2eSe.js";import{ca as n}from"./routes-BwAL0dzW.js";var r=n(),i={open:`busy`,waiting:`warn`,answered:`good`,closed:`neutral`};function a({status:n}){return(0,r.jsx)(e,{tone:i[n],label:t(`status.${n}`)})}export{a as t};

@@ -1,1 +1,0 @@
-import{Ri as e}from"./routes-BwAL0dzW.js";var t=e(`staffservices`);export{t};

@@ -1,0 +1,1 @@
+import{Ri as e}from"./routes-BMxFKb_D.js";var t=e(`staffservices`);export{t};
