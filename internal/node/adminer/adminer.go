@@ -417,10 +417,7 @@ func (d *Driver) run(ctx context.Context, uid, gid int) ([]panel.DatabaseEngine,
 	conf := fmt.Sprintf(fpmConf, d.cfg.Dir, uid, gid, children)
 	unread := daemon.Unread(d.file("unread"))
 	for name, content := range map[string]string{"php.ini": ini, "php-fpm.conf": conf} {
-		if now, err := os.ReadFile(d.file("fpm", name)); err == nil && string(now) == content {
-			continue
-		}
-		if err := errors.Join(unread.Note(), atomicfile.Write(d.file("fpm", name), []byte(content), 0o600)); err != nil {
+		if err := unread.Write(d.file("fpm", name), content, 0o600); err != nil {
 			return nil, err
 		}
 	}

@@ -28,6 +28,20 @@ func (u Unread) Noted() bool {
 	return err == nil
 }
 
+// Write writes a file of the configuration, unless it is the same already; the daemon has yet to read it then.
+func (u Unread) Write(file, content string, mode fs.FileMode) error {
+	if now, err := os.ReadFile(file); err == nil && string(now) == content {
+		return nil
+	}
+	if err := u.Note(); err != nil {
+		return err
+	}
+	if err := atomicfile.Write(file, []byte(content), mode); err != nil {
+		return fmt.Errorf("daemon: %w", err)
+	}
+	return nil
+}
+
 // Forget removes it: the daemon has read the written configuration.
 func (u Unread) Forget() error {
 	if err := os.Remove(string(u)); err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -460,7 +460,7 @@ func TestServersOutliveTheAgentAndComeBack(t *testing.T) {
 	t.Cleanup(func() { _ = next.Close() })
 	m.cfg.Supervisor, m.cfg.MariaDB.MaxSessions, m.cfg.PostgreSQL.MaxSessions = next, 78, 78
 	maria := newMariaDB(filepath.Join(m.cfg.Dir, "mariadb"), m.cfg.MariaDB.complete("mysql"), next, nil)
-	m.must(writeChanged(daemon.Unread(filepath.Join(maria.dir, "unread")), maria.config(), maria.settings()))
+	m.must(daemon.Unread(filepath.Join(maria.dir, "unread")).Write(maria.config(), maria.settings(), 0o644))
 	m.reopen()
 	if got := m.state("SELECT @@max_connections"); got != "78" {
 		t.Errorf("MariaDB has the settings of before: %s", got)

@@ -85,7 +85,7 @@ func (m *mariaDB) start(ctx context.Context) error {
 		}
 	}
 	unread := daemon.Unread(filepath.Join(m.dir, "unread"))
-	if err := writeChanged(unread, m.config(), m.settings()); err != nil {
+	if err := unread.Write(m.config(), m.settings(), 0o644); err != nil {
 		return fmt.Errorf("mariadb: %w", err)
 	}
 	if err := m.install(ctx); err != nil {

@@ -122,7 +122,7 @@ func (p *postgres) start(ctx context.Context) error {
 	}
 	unread := daemon.Unread(filepath.Join(p.dir, "unread"))
 	for file, content := range map[string]string{p.config(): p.settings(), p.hba(): access} {
-		if err := writeChanged(unread, file, content); err != nil {
+		if err := unread.Write(file, content, 0o644); err != nil {
 			return fmt.Errorf("postgresql: %w", err)
 		}
 	}

@@ -14,9 +14,6 @@ import (
 	"regexp"
 	"strconv"
 	"syscall"
-
-	"stead.dev/stead/internal/node/daemon"
-	"stead.dev/stead/internal/platform/atomicfile"
 )
 
 var safeName = regexp.MustCompile(`^[a-z0-9_]{1,63}$`)
@@ -84,17 +81,6 @@ func ownDir(dir, owner string, mode fs.FileMode) error {
 		}
 	}
 	return os.Chmod(dir, mode)
-}
-
-// writeChanged writes a file of configuration, unless it is the same already; the server has yet to read it then.
-func writeChanged(unread daemon.Unread, file, content string) error {
-	if now, err := os.ReadFile(file); err == nil && string(now) == content {
-		return nil
-	}
-	if err := unread.Note(); err != nil {
-		return err
-	}
-	return atomicfile.Write(file, []byte(content), 0o644)
 }
 
 // command runs a program as a server's user, without this process's environment.
