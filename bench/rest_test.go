@@ -1,16 +1,13 @@
 package bench
 
 import (
-	"bytes"
 	"fmt"
 	"net/http"
-	"os"
 	"path/filepath"
-	"strconv"
-	"strings"
 	"testing"
 	"time"
 
+	"stead.dev/stead/internal/node/nodetest"
 	"stead.dev/stead/internal/platform/testkit"
 )
 
@@ -39,7 +36,7 @@ func BenchmarkAtRest(b *testing.B) {
 		b.ReportMetric((ordered-before).Seconds()*1000/float64(max(1, services)), "order-cpu-ms")
 		b.ReportMetric(first.Seconds()/60*100, "first-minute-%cpu")
 		b.ReportMetric(rest.Seconds()/60*100, "at-rest-%cpu")
-		b.ReportMetric(h.resident(), "at-rest-MB")
+		b.ReportMetric(float64(h.memory("VmRSS"))*1024/1e6, "at-rest-MB")
 		b.ReportMetric(0, "ns/op")
 	}
 }
@@ -51,26 +48,5 @@ func (h *hosting) minute() time.Duration {
 	return h.spent() - before
 }
 
-// spent is the processor time of the program since it started (proc(5): utime and stime, in hundredths of a second).
-func (h *hosting) spent() (sum time.Duration) {
-	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", h.pid))
-	must(h.b, err)
-	_, rest, _ := bytes.Cut(stat, []byte(") ")) // its name may have spaces
-	fields := strings.Fields(string(rest))
-	for _, ticks := range fields[11:13] {
-		n, err := strconv.Atoi(ticks)
-		must(h.b, err)
-		sum += time.Duration(n) * 10 * time.Millisecond
-	}
-	return sum
-}
-
-// resident is the program's resident memory in megabytes.
-func (h *hosting) resident() float64 {
-	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", h.pid))
-	must(h.b, err)
-	_, rest, _ := strings.Cut(string(status), "VmRSS:")
-	kilobytes, err := strconv.Atoi(strings.Fields(rest)[0])
-	must(h.b, err)
-	return float64(kilobytes) / 1000
-}
+// spent is the processor time of the program since it started.
+func (h *hosting) spent() time.Duration { return nodetest.Spent(h.b, h.pid) }

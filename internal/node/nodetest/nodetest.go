@@ -284,6 +284,30 @@ func Node(t testing.TB, facilities func(dir string, s daemon.Supervisor, lookup 
 	return n
 }
 
+// Spent is the processor time of a process, and of those that it started and that have ended, in hundredths of a second.
+func Spent(t testing.TB, pid int) time.Duration {
+	t.Helper()
+	line, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	must(t, err)
+	_, spent := stat(t, line)
+	return spent
+}
+
+// stat reads the session and the processor time of a process from what the kernel tells of it: see proc(5).
+func stat(t testing.TB, line []byte) (session string, spent time.Duration) {
+	t.Helper()
+	fields := strings.Fields(string(line[bytes.LastIndexByte(line, ')')+1:])) // from the third on
+	if len(fields) < 15 {
+		return "", 0
+	}
+	for _, ticks := range fields[11:15] { // its own, and of its children that have ended
+		n, err := strconv.Atoi(ticks)
+		must(t, err)
+		spent += time.Duration(n) * 10 * time.Millisecond
+	}
+	return fields[3], spent
+}
+
 // ProcessorTime starts to measure; the function that it returns tells the processor time since then of this process, of
 // those that it started and that have ended, and of all processes of the running daemons below dir. The kernel tells that of
 // a daemon in hundredths of a second.
@@ -301,14 +325,8 @@ func ProcessorTime(t testing.TB, dir string, s daemon.Supervisor) func() time.Du
 			if err != nil { // it has ended
 				continue
 			}
-			fields := strings.Fields(string(line[bytes.LastIndexByte(line, ')')+1:])) // from the third on: see proc(5)
-			if len(fields) < 15 || !sessions[fields[3]] {
-				continue
-			}
-			for _, ticks := range fields[11:15] { // its own, and of its children that have ended
-				n, err := strconv.Atoi(ticks)
-				must(t, err)
-				sum += time.Duration(n) * 10 * time.Millisecond
+			if session, spent := stat(t, line); sessions[session] {
+				sum += spent
 			}
 		}
 		return sum
