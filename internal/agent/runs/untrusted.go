@@ -5,7 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
-	"unicode"
+
+	"stead.dev/stead/internal/platform/i18n"
 )
 
 // untrusted is how the model gets what stands in files and listings: as data in an object that says so. The nonce is of the
@@ -46,7 +47,7 @@ func plain(text string) string {
 }
 
 func invisible(r rune) bool {
-	return r != '\n' && r != '\t' && r != '\r' && (unicode.IsControl(r) || unicode.Is(unicode.Cf, r))
+	return r != '\n' && r != '\t' && r != '\r' && i18n.Unprintable(r)
 }
 
 // encode is JSON as models read it best: characters of HTML stay as they are.

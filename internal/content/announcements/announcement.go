@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode"
 
 	"stead.dev/stead/internal/platform/fault"
 	"stead.dev/stead/internal/platform/i18n"
@@ -115,9 +114,9 @@ func (w Wish) checked(now time.Time) (Wish, error) {
 		switch {
 		case (w.Title[lang] == "") != (w.Body[lang] == ""):
 			return w, fault.Invalid("body", "announcement_half")
-		case strings.ContainsFunc(w.Title[lang], unprintable):
+		case strings.ContainsFunc(w.Title[lang], i18n.Unprintable):
 			return w, fault.Invalid("title", "company_text")
-		case strings.ContainsFunc(w.Body[lang], func(r rune) bool { return r != '\n' && unprintable(r) }):
+		case strings.ContainsFunc(w.Body[lang], func(r rune) bool { return r != '\n' && i18n.Unprintable(r) }):
 			return w, fault.Invalid("body", "letter_character")
 		case len([]rune(w.Title[lang])) > maxTitle:
 			return w, fault.InvalidData("title", "announcement_length", map[string]any{"Max": maxTitle})
@@ -140,9 +139,6 @@ func (w Wish) checked(now time.Time) (Wish, error) {
 	w.Mail = w.Mail && w.Notify
 	return w, nil
 }
-
-// unprintable letters could turn or hide the text around them.
-func unprintable(r rune) bool { return unicode.IsControl(r) || unicode.Is(unicode.Cf, r) }
 
 // trimmed is a text in the supported languages that have one.
 func trimmed(t i18n.Text) i18n.Text {

@@ -5,7 +5,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"stead.dev/stead/internal/platform/db"
@@ -34,7 +33,7 @@ var braces = regexp.MustCompile(`\{\{[^{}]*\}\}|\{\{|\}\}`)
 // checkLetter refuses a text that cannot be a mail of the kind, and says which placeholder is at fault.
 func checkLetter(k mailer.Kind, t mailer.Text) (mailer.Text, error) {
 	t = mailer.Text{Subject: strings.TrimSpace(t.Subject), Text: strings.TrimSpace(strings.ReplaceAll(t.Text, "\r\n", "\n"))}
-	control := func(r rune) bool { return r != '\n' && unicode.IsControl(r) || unicode.Is(unicode.Cf, r) }
+	control := func(r rune) bool { return r != '\n' && i18n.Unprintable(r) }
 	switch {
 	case k.Subject == "" && t.Subject != "":
 		return t, fault.Invalid("subject", "letter_no_subject")

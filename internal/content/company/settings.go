@@ -4,10 +4,10 @@ import (
 	"net/mail"
 	"net/url"
 	"strings"
-	"unicode"
 
 	"stead.dev/stead/internal/platform/brand"
 	"stead.dev/stead/internal/platform/fault"
+	"stead.dev/stead/internal/platform/i18n"
 )
 
 // Settings are what staff have set; an empty member means that the configuration's value holds.
@@ -27,7 +27,7 @@ func (s Settings) checked() (Settings, error) {
 	}
 	s.Color = strings.ToLower(s.Color)
 	// Invisible marks could turn the text around the name.
-	if strings.ContainsFunc(s.Name, func(r rune) bool { return unicode.IsControl(r) || unicode.Is(unicode.Cf, r) }) {
+	if strings.ContainsFunc(s.Name, i18n.Unprintable) {
 		return s, errText("name")
 	}
 	if s.Color != "" && !brand.IsColor(s.Color) {

@@ -3,6 +3,7 @@ package i18n
 import (
 	"context"
 	"encoding/json"
+	"unicode"
 
 	"github.com/danielgtaylor/huma/v2"
 )
@@ -65,3 +66,7 @@ func (Translated) Schema(huma.Registry) *huma.Schema {
 		},
 	}
 }
+
+// Unprintable reports whether a letter is none that is seen: a control character, a line break too, or one that could turn or hide
+// the text around it (Unicode's categories Cc and Cf).
+func Unprintable(r rune) bool { return unicode.IsControl(r) || unicode.Is(unicode.Cf, r) }

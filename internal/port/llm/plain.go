@@ -2,13 +2,14 @@ package llm
 
 import (
 	"strings"
-	"unicode"
+
+	"stead.dev/stead/internal/platform/i18n"
 )
 
 // PlainText is what a model wrote as people may see it: without control characters but line breaks, and of at most so many bytes.
 func PlainText(text string, most int) string {
 	text = strings.Map(func(r rune) rune {
-		if r != '\n' && (unicode.IsControl(r) || unicode.Is(unicode.Cf, r)) {
+		if r != '\n' && i18n.Unprintable(r) {
 			return -1
 		}
 		return r
