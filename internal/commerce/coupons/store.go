@@ -40,18 +40,9 @@ func insert(ctx context.Context, tx *db.Tx, c Coupon) error {
 	_, err = tx.Exec(ctx, `INSERT INTO coupons (code, percent_bp, amount, max_total, max_each, first_order, products, min_months, starts_at,
 			ends_at, note, created_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
-		c.Code, orNull(c.PercentBasisPoints), orNull(c.Amount), orNull(c.MaxTotal), orNull(c.MaxEach), c.FirstOrder, string(products), c.MinMonths,
+		c.Code, db.OrNull(c.PercentBasisPoints), db.OrNull(c.Amount), db.OrNull(c.MaxTotal), db.OrNull(c.MaxEach), c.FirstOrder, string(products), c.MinMonths,
 		c.StartsAt, c.EndsAt, c.Note, tx.Now)
 	return err
-}
-
-// orNull returns nil for the zero value.
-func orNull[T comparable](v T) *T {
-	var nothing T
-	if v == nothing {
-		return nil
-	}
-	return &v
 }
 
 // count counts a redemption and returns the coupon, locked until tx ends; false when it is used up or disabled.

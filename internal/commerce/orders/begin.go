@@ -28,7 +28,7 @@ func (s *Service) Begin(ctx context.Context, tx *db.Tx, p sale.Purchase) (int64,
 	}
 	line, err := item{
 		kind: p.Kind, status: "pending", title: p.Title, domain: p.Domain, quantity: p.Quantity,
-		periodMonths: &p.PeriodMonths, unitPrice: unit, total: p.Price, domainID: orNull(p.DomainID), serviceID: orNull(p.ServiceID),
+		periodMonths: &p.PeriodMonths, unitPrice: unit, total: p.Price, domainID: db.OrNull(p.DomainID), serviceID: db.OrNull(p.ServiceID),
 	}.taxed(by)
 	if err != nil {
 		return 0, err
@@ -63,13 +63,4 @@ func (s *Service) Begin(ctx context.Context, tx *db.Tx, p sale.Purchase) (int64,
 		return 0, err
 	}
 	return id, s.tell(ctx, tx, "order.paid", o, map[string]any{"status": Pending})
-}
-
-// orNull is nil for nothing.
-func orNull[T comparable](v T) *T {
-	var nothing T
-	if v == nothing {
-		return nil
-	}
-	return &v
 }

@@ -130,7 +130,7 @@ func (s *Service) invoiced(ctx context.Context, tx *db.Tx, o order, by money.Tax
 	if err != nil {
 		return o, err
 	}
-	if o.invoiceID = orNull(ids[0]); o.invoiceID == nil { // nobody keeps books
+	if o.invoiceID = db.OrNull(ids[0]); o.invoiceID == nil { // nobody keeps books
 		return o, nil
 	}
 	return o, s.Books.Invoice(ctx, tx, []sale.Bill{o.bill(by)})

@@ -166,7 +166,7 @@ func (s *Service) record(ctx context.Context, tx *db.Tx, all []*selling) error {
 	orders := make([]order, len(all))
 	for i, x := range all {
 		if x.total > 0 {
-			x.invoiceID = orNull(invoices[i])
+			x.invoiceID = db.OrNull(invoices[i])
 		}
 		orders[i] = x.order
 	}

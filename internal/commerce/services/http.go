@@ -10,6 +10,7 @@ import (
 
 	"stead.dev/stead/internal/platform/api"
 	"stead.dev/stead/internal/platform/auth"
+	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/fault"
 	"stead.dev/stead/internal/platform/money"
 	"stead.dev/stead/internal/platform/page"
@@ -75,21 +76,14 @@ func wire(ctx context.Context, r record, has Funds) serviceWire {
 		RenewPrice: money.Wire(ctx, r.renewPrice), RenewalCovered: has.covers(r.nextPrice()),
 		NextRenewalAttemptAt: r.nextRenewalAttemptAt, FailureKey: r.failureKey, SuspendReason: r.suspendReason, SuspendedAt: r.suspendedAt,
 		GraceUntil: r.graceUntil, TerminatesAt: r.terminatesAt,
-		Location: orNull(r.place.location), IPv4: orNull(r.place.ipv4), IPv6: orNull(r.place.ipv6),
-		Nameservers: r.place.nameservers, OriginURL: orNull(r.place.originURL),
+		Location: db.OrNull(r.place.location), IPv4: db.OrNull(r.place.ipv4), IPv6: db.OrNull(r.place.ipv6),
+		Nameservers: r.place.nameservers, OriginURL: db.OrNull(r.place.originURL),
 		AvailableActions: r.actions(), Tags: []string{}, CreatedAt: r.createdAt, ProvisionedAt: r.provisionedAt,
 	}
 	if r.pendingPlanID != nil {
 		w.PendingChange = &planChangeWire{PlanID: *r.pendingPlanID, ApplyAt: r.pendingPlanAt}
 	}
 	return w
-}
-
-func orNull(s string) *string {
-	if s == "" {
-		return nil
-	}
-	return &s
 }
 
 // eventWire is the service in the data of its events.

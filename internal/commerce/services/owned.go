@@ -57,7 +57,7 @@ func (s *Service) owned(ctx context.Context, q db.Querier, rows []record) ([]Own
 	for i, r := range rows {
 		o := Owned{View: wire(ctx, r, Funds{}), FirstPrice: r.firstPrice, NextPrice: r.nextPrice(), Sandbox: r.sandbox, Renewing: r.renewing()}
 		if r.suspendedByOwner() {
-			o.SuspendNote = orNull(r.suspendNote)
+			o.SuspendNote = db.OrNull(r.suspendNote)
 		}
 		o.AvailableActions = append(o.AvailableActions, r.ownActions(slices.Contains(kept, r.id))...)
 		if err := json.Unmarshal([]byte(r.metadata), &o.Metadata); err != nil {

@@ -106,7 +106,7 @@ func (r *record) note(n Notes, previous map[string]any) error {
 		return err
 	}
 	if c := n.ClientRef; c != nil {
-		wanted := orNull(*c)
+		wanted := db.OrNull(*c)
 		if (wanted == nil) != (r.clientRef == nil) || (wanted != nil && *wanted != *r.clientRef) {
 			previous["client_ref"], r.clientRef = r.clientRef, wanted
 		}

@@ -67,7 +67,7 @@ func (s *Service) serversOperation() api.Route {
 func wireServer(r record) (serverWire, error) {
 	w := serverWire{
 		ID: r.id, Name: r.label, Hostname: r.domain, Type: r.typ, Status: r.status, Plan: planWire{ID: r.planID, Name: r.planName, Slug: r.planSlug},
-		Location: orNull(r.place.location), IPv4: orNull(r.place.ipv4), IPv6: orNull(r.place.ipv6), AutoRenew: r.autoRenew,
+		Location: db.OrNull(r.place.location), IPv4: db.OrNull(r.place.ipv4), IPv6: db.OrNull(r.place.ipv6), AutoRenew: r.autoRenew,
 		ExpiresAt: r.expiresAt, CreatedAt: r.createdAt, ServiceURL: fmt.Sprintf("/api/v1/services/%d", r.id),
 	}
 	if err := json.Unmarshal([]byte(r.limits), &w.Resources); err != nil {

@@ -7,6 +7,7 @@ import (
 
 	"stead.dev/stead/internal/platform/api"
 	"stead.dev/stead/internal/platform/auth"
+	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/i18n"
 )
 
@@ -50,7 +51,7 @@ func (s *Service) operations() []api.Route {
 				out := &shownList{Data: make([]shownWire, len(all))}
 				for i, a := range all {
 					out.Data[i] = shownWire{
-						ID: a.ID, Title: a.Title.Wire(ctx), Body: a.Body.Wire(ctx), Link: orNull(a.Link), Level: a.Level, StartsAt: *a.StartsAt,
+						ID: a.ID, Title: a.Title.Wire(ctx), Body: a.Body.Wire(ctx), Link: db.OrNull(a.Link), Level: a.Level, StartsAt: *a.StartsAt,
 						EndsAt: a.EndsAt,
 					}
 				}
@@ -66,11 +67,4 @@ func (s *Service) operations() []api.Route {
 			},
 		},
 	}
-}
-
-func orNull(text string) *string {
-	if text == "" {
-		return nil
-	}
-	return &text
 }

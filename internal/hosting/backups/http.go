@@ -12,6 +12,7 @@ import (
 	"stead.dev/stead/internal/hosting/site"
 	"stead.dev/stead/internal/platform/api"
 	"stead.dev/stead/internal/platform/auth"
+	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/fault"
 	"stead.dev/stead/internal/platform/page"
 	"stead.dev/stead/internal/port/panel"
@@ -61,21 +62,14 @@ func partWires(parts []part) []partWire {
 
 func wire(b backup) backupWire {
 	w := backupWire{
-		ID: b.ID, Kind: b.kind, Status: b.status, Parts: partWires(b.parts), SizeMB: mebibytes(b.size), Storage: orNull(b.storage),
-		Note: orNull(b.note), ExpiresAt: b.expiresAt, CreatedAt: b.createdAt, FinishedAt: b.finishedAt, ErrorKey: b.errorKey,
+		ID: b.ID, Kind: b.kind, Status: b.status, Parts: partWires(b.parts), SizeMB: mebibytes(b.size), Storage: db.OrNull(b.storage),
+		Note: db.OrNull(b.note), ExpiresAt: b.expiresAt, CreatedAt: b.createdAt, FinishedAt: b.finishedAt, ErrorKey: b.errorKey,
 		Downloadable: b.downloadable(),
 	}
 	if r := b.last; r != nil {
 		w.Restore = &restoreWire{r.status, r.parts, r.errorKey, r.createdAt, r.finishedAt}
 	}
 	return w
-}
-
-func orNull(s string) *string {
-	if s == "" {
-		return nil
-	}
-	return &s
 }
 
 // eventWire is a backup in the data of its events.

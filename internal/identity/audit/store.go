@@ -13,16 +13,9 @@ func insert(ctx context.Context, tx *db.Tx, e Entry) error {
 	_, err := tx.Exec(ctx, `INSERT INTO audit_entries (at, actor_id, actor_role, actor_name, via, address, request_id, action, subject_kind,
 			subject, account_id, reason, before_state, after_state)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)`,
-		e.At, orNull(e.Actor.AccountID), e.Actor.Role, e.Actor.Name, e.Actor.Via, e.Actor.Address, e.Actor.RequestID, e.Action, e.Kind,
-		e.Subject, orNull(e.AccountID), e.Reason, string(e.Before), string(e.After))
+		e.At, db.OrNull(e.Actor.AccountID), e.Actor.Role, e.Actor.Name, e.Actor.Via, e.Actor.Address, e.Actor.RequestID, e.Action, e.Kind,
+		e.Subject, db.OrNull(e.AccountID), e.Reason, string(e.Before), string(e.After))
 	return err
-}
-
-func orNull(id int64) *int64 {
-	if id == 0 {
-		return nil
-	}
-	return &id
 }
 
 var entryRows = db.Map(func(e *Entry) db.Fields {

@@ -308,7 +308,7 @@ func (s *Service) send(ctx context.Context, c channel, m message) (key string, e
 		body = map[string]any{"content": m.text, "allowed_mentions": map[string]any{"parse": []string{}}}
 	default:
 		body = map[string]any{
-			"id": m.id, "type": m.typ, "created_at": m.at, "text": m.text, "monitor": m.alert, "outage_id": orNull(m.outageID), "code": orNull(m.code),
+			"id": m.id, "type": m.typ, "created_at": m.at, "text": m.text, "monitor": m.alert, "outage_id": db.OrNull(m.outageID), "code": db.OrNull(m.code),
 		}
 	}
 	var encoded bytes.Buffer

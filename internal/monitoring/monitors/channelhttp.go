@@ -7,6 +7,7 @@ import (
 
 	"stead.dev/stead/internal/platform/api"
 	"stead.dev/stead/internal/platform/auth"
+	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/fault"
 	"stead.dev/stead/internal/platform/page"
 )
@@ -104,7 +105,7 @@ func (s *Service) channelOperations() []api.Route {
 				c, shown, err := s.addChannel(ctx, p.AccountID, in.Body.Type, address{Target: in.Body.Target, Token: in.Body.Token}, in.Body.wish())
 				w, err := reply(c, err)
 				if err == nil {
-					w.Secret = orNull(shown)
+					w.Secret = db.OrNull(shown)
 				}
 				return w, err
 			},

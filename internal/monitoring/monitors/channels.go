@@ -205,7 +205,7 @@ func (s *Service) testChannel(ctx context.Context, accountID, id int64) (out cha
 		if err != nil {
 			return out, err
 		}
-		if err := s.changeChannel(ctx, accountID, id, func(_ *db.Tx, c *channel) error { c.lastErrorKey = orNull(key); return nil }); err != nil {
+		if err := s.changeChannel(ctx, accountID, id, func(_ *db.Tx, c *channel) error { c.lastErrorKey = db.OrNull(key); return nil }); err != nil {
 			return out, err
 		}
 	}

@@ -9,6 +9,7 @@ import (
 
 	"stead.dev/stead/internal/platform/api"
 	"stead.dev/stead/internal/platform/auth"
+	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/fault"
 	"stead.dev/stead/internal/platform/page"
 	"stead.dev/stead/internal/platform/probe"
@@ -155,7 +156,7 @@ func wireRegions(m monitor, regs *regions, now time.Time) []regionWire {
 	for _, id := range slices.Sorted(maps.Keys(m.memory.Votes)) {
 		v := m.memory.Votes[id]
 		w := regionWire{
-			Region: regs.name(id), Status: "up", CheckedAt: v.At, ResponseMS: orNull(v.Response), ErrorKey: orNull(v.ErrorKey),
+			Region: regs.name(id), Status: "up", CheckedAt: v.At, ResponseMS: db.OrNull(v.Response), ErrorKey: db.OrNull(v.ErrorKey),
 			Counts: voters[id] && now.Sub(v.At) <= m.settings.horizon(),
 		}
 		if v.Failures > 0 {
@@ -164,14 +165,6 @@ func wireRegions(m monitor, regs *regions, now time.Time) []regionWire {
 		list = append(list, w)
 	}
 	return list
-}
-
-func orNull[T comparable](v T) *T {
-	var nothing T
-	if v == nothing {
-		return nil
-	}
-	return &v
 }
 
 func orEmpty[T any](l []T) []T {
@@ -184,12 +177,12 @@ func orEmpty[T any](l []T) []T {
 func (s *Service) wire(m monitor, up *[4]totals, regs *regions) (monitorWire, error) {
 	t, now := m.settings.Target, s.Clock.Now()
 	w := monitorWire{
-		ID: m.id, Name: m.name, Type: t.Type, URL: orNull(t.URL), Host: orNull(t.Host), Port: orNull(t.Port), Method: orNull(t.Method),
-		Headers: map[string]*string{}, Body: orNull(t.Body), ExpectedStatuses: orEmpty(t.Statuses), Keyword: orNull(t.Keyword),
-		JSONPath: orNull(t.JSONPath), JSONExpected: t.JSONExpected, DNSType: orNull(t.DNSType), DNSExpected: orNull(t.DNSExpected),
+		ID: m.id, Name: m.name, Type: t.Type, URL: db.OrNull(t.URL), Host: db.OrNull(t.Host), Port: db.OrNull(t.Port), Method: db.OrNull(t.Method),
+		Headers: map[string]*string{}, Body: db.OrNull(t.Body), ExpectedStatuses: orEmpty(t.Statuses), Keyword: db.OrNull(t.Keyword),
+		JSONPath: db.OrNull(t.JSONPath), JSONExpected: t.JSONExpected, DNSType: db.OrNull(t.DNSType), DNSExpected: db.OrNull(t.DNSExpected),
 		IntervalS: m.settings.IntervalS, TimeoutMS: t.TimeoutMS, Retries: m.settings.Retries, RetryIntervalS: m.settings.RetryIntervalS,
 		FollowRedirects: t.Follow, VerifyTLS: t.Verify, SSLExpiryDays: orEmpty(m.settings.SSLDays), DomainExpiryDays: orEmpty(m.settings.DomainDays),
-		MaxResponseMS: orNull(m.settings.MaxResponseMS), Regions: regs.of(m.settings, now), Quorum: orNull(m.settings.Quorum),
+		MaxResponseMS: db.OrNull(m.settings.MaxResponseMS), Regions: regs.of(m.settings, now), Quorum: db.OrNull(m.settings.Quorum),
 		RegionResults: wireRegions(m, regs, now),
 		AlertAfterS:   m.settings.AlertAfterS, ReminderEveryS: m.settings.ReminderS, Channels: orEmpty(m.settings.Channels),
 		MaintenanceWindows: orEmpty([]window(m.settings.Windows)), Paused: m.paused, ServiceID: m.serviceID, BuiltIn: m.builtIn,
@@ -303,7 +296,7 @@ func (in settingsIn) wish() wish {
 		w.regions = &in.Regions
 	}
 	if in.ServiceID != nil {
-		id := orNull(*in.ServiceID)
+		id := db.OrNull(*in.ServiceID)
 		w.serviceID = &id
 	}
 	w.settings = func(s *settings) {

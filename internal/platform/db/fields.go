@@ -73,6 +73,15 @@ func (f jsonField) Scan(src any) error {
 	return fmt.Errorf("db: JSON in a column of %T", src)
 }
 
+// OrNull is nil where v is its zero value: what a column, or a member of an answer, then has as null.
+func OrNull[T comparable](v T) *T {
+	var nothing T
+	if v == nothing {
+		return nil
+	}
+	return &v
+}
+
 // OrZero is the destination of a time that is NULL where t is to be zero.
 func OrZero(t *time.Time) any { return zeroTime{t} }
 
