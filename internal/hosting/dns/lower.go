@@ -64,16 +64,16 @@ func (s *Service) RestoreTTL(ctx context.Context, tx *db.Tx, on site.Site) error
 		if err := setLowered(ctx, tx, z); err != nil {
 			return err
 		}
-		if wanted, err := s.wanted(ctx, tx, z, on); err != nil {
+		wanted, err := s.wanted(ctx, tx, z, on)
+		if err != nil {
 			return err
-		} else if live(on) && wanted != z {
-			_, err = s.settleZone(ctx, tx, z, wanted)
-			if err != nil {
-				return err
-			}
-			continue
 		}
-		if _, err := s.bumpSerial(ctx, tx, z); err != nil {
+		if live(on) && wanted != z {
+			_, err = s.settleZone(ctx, tx, z, wanted)
+		} else {
+			_, err = s.bumpSerial(ctx, tx, z)
+		}
+		if err != nil {
 			return err
 		}
 	}
