@@ -148,8 +148,7 @@ func (s *Service) Compare(file string, price money.USDCents) ([]Taxed, error) {
 }
 
 func compared(was, now Rules, price money.USDCents) ([]Taxed, error) {
-	countries := slices.Sorted(maps.Keys(was.countries))
-	countries = append(countries, slices.Collect(maps.Keys(now.countries))...)
+	countries := slices.AppendSeq(slices.Collect(maps.Keys(was.countries)), maps.Keys(now.countries))
 	slices.Sort(countries)
 	countries = slices.Compact(countries)
 	var all []Taxed
