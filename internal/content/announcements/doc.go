@@ -10,7 +10,7 @@
 //   - A change names the version that was read. Once an announcement is published, its audience, its beginning and the ways by
 //     which it is told stay what they are; its texts can be corrected.
 //   - Notifications are made in batches. How far they have come is in the commit of each batch, and an account has one
-//     notification of an announcement (notifications.Announce): a process that dies between any two steps sends nothing twice
+//     notification of an announcement (notifications.Service.Tell): a process that dies between any two steps sends nothing twice
 //     and forgets nobody.
 //   - A dismissed banner stays away on every device of the account.
 //   - A reseller's clients see none: the operations need the scope of a profile, which they do not have.
