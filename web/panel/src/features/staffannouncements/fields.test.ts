@@ -1,10 +1,12 @@
 import { expect, test } from "vitest";
 
-import { fieldsOf, localOf, timeOf, wishOf, written } from "./fields";
+import { localTime } from "~/i18n/localtime";
+
+import { fieldsOf, timeOf, wishOf, written } from "./fields";
 
 test("a time that nobody has changed stays what it was, to the microsecond", () => {
   const read = "2026-12-01T10:20:30.123456Z";
-  expect(timeOf(localOf(read), read)).toBe(read);
+  expect(timeOf(localTime(read), read)).toBe(read);
   expect(timeOf("", read)).toBeNull();
   expect(timeOf("2026-12-01T11:00")).toBe(new Date("2026-12-01T11:00").toISOString());
 });

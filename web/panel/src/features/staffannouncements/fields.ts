@@ -1,4 +1,5 @@
 import type { Lang } from "~/i18n/i18n";
+import { localTime } from "~/i18n/localtime";
 
 import type { AudienceKind, Wish } from "./api";
 
@@ -17,18 +18,10 @@ export type Fields = {
   mail: boolean;
 };
 
-/** A time as a field for a local time has it. */
-export const localOf = (time: string | null) => {
-  if (!time) return "";
-  const date = new Date(time);
-  const two = (n: number) => String(n).padStart(2, "0");
-  return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}T${two(date.getHours())}:${two(date.getMinutes())}`;
-};
-
-/** The time of such a field. One that still says what was read is what was read, to the second. */
+/** The time of a field for a local time. One that still says what was read is what was read, to the second. */
 export const timeOf = (local: string, read: string | null = null) => {
   if (local === "") return null;
-  return local === localOf(read) ? read : new Date(local).toISOString();
+  return local === localTime(read) ? read : new Date(local).toISOString();
 };
 
 const texts = (by: { en?: string; ru?: string; uz?: string } = {}) => ({
@@ -45,8 +38,8 @@ export const fieldsOf = (wish?: Wish): Fields => ({
   level: wish?.level ?? "info",
   audience: wish?.audience ?? "all",
   audience_of: wish?.audience_of ?? "",
-  starts_at: localOf(wish?.starts_at ?? null),
-  ends_at: localOf(wish?.ends_at ?? null),
+  starts_at: localTime(wish?.starts_at),
+  ends_at: localTime(wish?.ends_at),
   notify: wish?.notify ?? false,
   mail: wish?.mail ?? false,
 });

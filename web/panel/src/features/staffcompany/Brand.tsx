@@ -16,13 +16,14 @@ import { useState } from "react";
 
 import { boot } from "~/app/boot";
 import { luminance, shades } from "~/app/brand";
+import { base64Of, dataURL } from "~/ui/base64";
 import { Load } from "~/ui/Load";
 import { PageHeader } from "~/ui/PageHeader";
 import { Act } from "~/ui/staff/Act";
 import { useChanged } from "~/ui/staff/changed";
 
 import { changeCompany, company, removePicture, setPicture, type Company, type Picture, type Settings } from "./api";
-import { base64Of, maxKB, read, shownOf, type Plan } from "./picture";
+import { maxKB, shownOf, type Plan } from "./picture";
 import { t } from "./texts";
 
 /** How the company shows itself: changed here, seen beside it, and live only then. */
@@ -145,7 +146,7 @@ function PictureField({ picture, present, uploaded, plan, onPlan }: PictureProps
     if (!file) return;
     const max = maxKB[picture];
     setError(file.size > max * 1024 ? t("brand.large", { max }) : "");
-    if (file.size <= max * 1024) onPlan({ url: await read(file) });
+    if (file.size <= max * 1024) onPlan({ url: await dataURL(file) });
   };
   return (
     <Stack gap={4} role="group" aria-label={t(`brand.${picture}`)}>

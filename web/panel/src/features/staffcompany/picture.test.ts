@@ -1,6 +1,8 @@
 import { expect, test } from "vitest";
 
-import { base64Of, shownOf } from "./picture";
+import { base64Of } from "~/ui/base64";
+
+import { shownOf } from "./picture";
 
 test("of a data URL its content is sent", () => {
   expect(base64Of("data:image/png;base64,iVBORw0=")).toBe("iVBORw0=");

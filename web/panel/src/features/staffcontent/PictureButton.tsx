@@ -2,12 +2,13 @@ import { Button, FileInput, Group, Modal, Stack, TextInput } from "@mantine/core
 import { useForm } from "@mantine/form";
 import { useDisclosure } from "@mantine/hooks";
 
+import { base64 } from "~/ui/base64";
 import { ErrorNote } from "~/ui/ErrorNote";
 import { useSubmit } from "~/ui/form";
 import { useCan } from "~/ui/staff/api";
 
 import { addPicture } from "./api";
-import { base64, maxPicture, pictureMark, pictureName } from "./pictures";
+import { maxPicture, pictureMark, pictureName } from "./pictures";
 import { t } from "./texts";
 
 /** Uploads a picture, and hands over the Markdown that shows it. */

@@ -28,12 +28,3 @@ export function inserted(text: string, at: number, paragraph: string) {
   const after = text.slice(at).replace(/^\n*/, "");
   return `${before ? `${before}\n\n` : ""}${paragraph}\n${after ? `\n${after}` : ""}`;
 }
-
-/** Reads a file in base64. */
-export const base64 = (file: File) =>
-  new Promise<string>((resolve, reject) => {
-    const reader = new FileReader();
-    reader.onload = () => resolve((reader.result as string).replace(/^[^,]*,/, ""));
-    reader.onerror = () => reject(reader.error ?? new Error("the file cannot be read"));
-    reader.readAsDataURL(file);
-  });

@@ -1,3 +1,5 @@
+import { base64 } from "../base64";
+
 /** What a message may carry (internal/support/tickets). */
 export const mostFiles = 5;
 export const mostBytes = 3 << 20;
@@ -15,13 +17,4 @@ export function filesProblem(files: readonly Named[]): "files.many" | "files.lar
 }
 
 /** A file as the interface takes it. */
-export const encode = (file: File) =>
-  new Promise<{ name: string; content: string }>((resolve, reject) => {
-    const reader = new FileReader();
-    reader.addEventListener("error", () => reject(reader.error ?? new Error(file.name)));
-    reader.addEventListener("load", () => {
-      const address = String(reader.result); // data:image/png;base64,iVBO…
-      resolve({ name: file.name, content: address.slice(address.indexOf(",") + 1) });
-    });
-    reader.readAsDataURL(file);
-  });
+export const encode = async (file: File) => ({ name: file.name, content: await base64(file) });
