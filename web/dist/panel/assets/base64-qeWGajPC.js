@@ -1,0 +1,1 @@
+var e=e=>new Promise((t,n)=>{let r=new FileReader;r.onload=()=>t(r.result),r.onerror=()=>n(r.error??Error(`the file cannot be read`)),r.readAsDataURL(e)}),t=e=>e.slice(e.indexOf(`,`)+1),n=async n=>t(await e(n));export{t as n,e as r,n as t};

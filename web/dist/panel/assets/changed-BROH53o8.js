@@ -1,1 +1,0 @@
-import{sa as e}from"./routes-BMxFKb_D.js";import{t}from"./notice-47FPCS90.js";function n(){let n=e();return async e=>{await n.invalidateQueries({queryKey:[`staff`]}),t(e)}}export{n as t};

@@ -1,0 +1,1 @@
+import{Ri as e}from"./routes-D7vAtlMy.js";var t=e(`services`);export{t};

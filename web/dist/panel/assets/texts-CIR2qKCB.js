@@ -1,1 +1,0 @@
-import{Ri as e}from"./routes-BMxFKb_D.js";var t=e(`staffsales`);export{t};

@@ -1,1 +1,0 @@
-import{s as e}from"./formats-3fj0ERv0.js";var t=t=>e({amount:t,currency:`USD`});export{t};
