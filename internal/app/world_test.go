@@ -214,9 +214,9 @@ func (w *world) restorable() int64 {
 	return w.ended
 }
 
-// owned tells whether an operation is about a thing that somebody owns.
+// owned tells whether an operation is about a thing that somebody owns. Plans and announcements to everybody are nobody's.
 func owned(op api.Info) bool {
-	return op.Auth != api.Open && strings.Contains(strings.ReplaceAll(op.Path, "{plan}", ""), "{")
+	return op.Auth != api.Open && strings.Contains(strings.NewReplacer("{plan}", "", "{announcement}", "").Replace(op.Path), "{")
 }
 
 // deviceRequest registers a phone.

@@ -8,7 +8,7 @@ import (
 
 // samples fill placeholders where a mail is shown without a customer.
 var samples = map[string]any{
-	"Amount": "$12.50", "Code": "48151623", "Count": 3, "Days": "7", "Domain": "anna.example", "Email": "anna@example.com", "Host": "anna.example", "Name": "anna.example",
+	"Addresses": "203.0.113.7, 2001:db8::7", "Amount": "$12.50", "Code": "48151623", "Count": 3, "Days": "7", "Domain": "anna.example", "Email": "anna@example.com", "Host": "anna.example", "Minutes": "60", "Name": "anna.example",
 	"Number": 1042, "Order": "ST-1042", "Reason": "", "Service": "anna.example", "Since": "2026-03-02 09:00 UTC", "Subject": "anna.example",
 	"Threshold": "$20.00", "Time": "2026-03-02 09:00 UTC", "Title": "anna.example", "Total": "$36.00", "Until": "2026-03-09", "From": "2026-03-08 22:00 UTC",
 }
