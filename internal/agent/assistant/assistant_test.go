@@ -173,7 +173,7 @@ func TestAModelWordsWhatWasFoundAndNothingElse(t *testing.T) {
 		if len(r.Tools) != 0 || len(r.Messages) != 1 || strings.Contains(r.System, "Ignore") {
 			t.Errorf("%+v", r)
 		}
-		var data told
+		var data prompt
 		if err := json.Unmarshal([]byte(r.Messages[0].Text), &data); err != nil || data.Trust != "untrusted" || len(data.Mark) < 12 || !strings.Contains(r.System, data.Mark) {
 			t.Errorf("%+v: %v", data, err)
 		}

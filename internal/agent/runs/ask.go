@@ -153,8 +153,8 @@ func plainArguments(arguments string) string {
 	return string(b)
 }
 
-// heard writes the text of an answer for who watches, while it comes.
-type heard struct {
+// textWriter writes the text of an answer for who watches, while it comes.
+type textWriter struct {
 	w       *worker
 	ctx     context.Context
 	pending strings.Builder
@@ -168,12 +168,12 @@ const (
 	textBytes = 2 << 10
 )
 
-func (w *worker) listen(ctx context.Context) *heard {
-	return &heard{w: w, ctx: ctx, since: w.Clock.Now()}
+func (w *worker) listen(ctx context.Context) *textWriter {
+	return &textWriter{w: w, ctx: ctx, since: w.Clock.Now()}
 }
 
 // text takes a piece of the answer.
-func (h *heard) text(piece string) {
+func (h *textWriter) text(piece string) {
 	h.pending.WriteString(piece)
 	if h.err == nil && (h.pending.Len() >= textBytes || h.w.Clock.Now().Sub(h.since) >= textEvery) {
 		h.err = h.flush(false)
@@ -181,7 +181,7 @@ func (h *heard) text(piece string) {
 }
 
 // flush writes whole words, so that no secret is cut in two and escapes its mask; at the end everything.
-func (h *heard) flush(end bool) error {
+func (h *textWriter) flush(end bool) error {
 	text, rest := h.pending.String(), ""
 	if !end {
 		i := strings.LastIndexAny(text, " \n\t")

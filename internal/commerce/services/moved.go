@@ -35,7 +35,7 @@ func (s *Service) Relocate(ctx context.Context, tx *db.Tx, id int64, from, to st
 			return fault.Conflict.Wrapf("services: service %d is %s on %s", id, r.status, r.panel)
 		}
 		now := r
-		now.panel, now.panelRef, now.place, now.epoch = to, account.Ref, placeOf(account), r.epoch+1
+		now.panel, now.panelRef, now.place, now.epoch = to, account.Ref, placementOf(account), r.epoch+1
 		epoch = now.epoch
 		if err := setRelocated(ctx, tx, now); err != nil {
 			return err

@@ -86,7 +86,7 @@ func (s *Service) activate(ctx context.Context, id int64, panelName string, acco
 func (s *Service) Placed(ctx context.Context, id int64, account panel.Account) error {
 	return s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
 		return s.read(ctx, tx, id, func(r record) error {
-			now := placeOf(account)
+			now := placementOf(account)
 			if !r.status.live() || r.place.same(now) {
 				return nil
 			}
@@ -101,7 +101,7 @@ func (s *Service) Placed(ctx context.Context, id int64, account panel.Account) e
 
 // open makes a service active that has its account, and whoever hears of it may work with its domain.
 func (s *Service) open(ctx context.Context, tx *db.Tx, r record, account panel.Account, until time.Time) error {
-	moved, err := setActive(ctx, tx, r.id, r.panel, account.Ref, placeOf(account), until)
+	moved, err := setActive(ctx, tx, r.id, r.panel, account.Ref, placementOf(account), until)
 	if err == nil && !moved {
 		err = errMoved
 	}

@@ -36,7 +36,7 @@ type record struct {
 	pendingPlanAt          *time.Time
 	pendingPrice           *money.USDCents // of the pending plan, as its owner saw it
 	panel, panelRef        string
-	place                  place
+	place                  placement
 	epoch                  int64 // how often it has moved
 	moving                 bool
 	createdAt              time.Time
@@ -56,21 +56,21 @@ type record struct {
 	reminded, warned       *int       // fewest days before expiry, and before the end, of which the owner was told
 }
 
-// place is where a panel serves an account.
-type place struct {
+// placement is where a panel serves an account.
+type placement struct {
 	username, originURL, location, ipv4, ipv6 string
 	nameservers                               []string
 }
 
-func placeOf(a panel.Account) place {
-	return place{
+func placementOf(a panel.Account) placement {
+	return placement{
 		username: a.Username, originURL: a.OriginURL, location: a.Location,
 		ipv4: a.IPv4, ipv6: a.IPv6, nameservers: a.Nameservers,
 	}
 }
 
 // same tells whether two places are one.
-func (p place) same(other place) bool {
+func (p placement) same(other placement) bool {
 	return p.username == other.username && p.originURL == other.originURL && p.location == other.location && p.ipv4 == other.ipv4 &&
 		p.ipv6 == other.ipv6 && slices.Equal(p.nameservers, other.nameservers)
 }

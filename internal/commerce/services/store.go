@@ -255,7 +255,7 @@ func setProvisioning(ctx context.Context, tx *db.Tx, id int64, panelName string)
 }
 
 // setActive answers false when the service is no longer in provisioning on the panel.
-func setActive(ctx context.Context, tx *db.Tx, id int64, panelName, ref string, p place, expiresAt time.Time) (bool, error) {
+func setActive(ctx context.Context, tx *db.Tx, id int64, panelName, ref string, p placement, expiresAt time.Time) (bool, error) {
 	if p.nameservers == nil {
 		p.nameservers = []string{}
 	}
@@ -271,7 +271,7 @@ func setActive(ctx context.Context, tx *db.Tx, id int64, panelName, ref string, 
 }
 
 // setPlace answers false when the service has no account any more.
-func setPlace(ctx context.Context, tx *db.Tx, id int64, p place) (bool, error) {
+func setPlace(ctx context.Context, tx *db.Tx, id int64, p placement) (bool, error) {
 	if p.nameservers == nil {
 		p.nameservers = []string{}
 	}

@@ -19,16 +19,16 @@ type publicKind struct {
 	section api.Section
 	path    string // of its first page, such as "/kb"
 	label   string // id of the text of the link to it
-	place   place
+	place   menu
 	// addresses lists its pages for the site map.
 	addresses func(ctx context.Context) ([]address, error)
 }
 
-// place says where a kind of pages is linked to.
-type place int
+// menu says where a kind of pages is linked to.
+type menu int
 
 const (
-	inHeader place = iota + 1 // and in the footer
+	inHeader menu = iota + 1 // and in the footer
 	inFooter
 )
 

@@ -37,7 +37,7 @@ type Driver struct {
 	now        func() time.Time
 	files      string // keys and chains, a directory per account
 	challenges string // see Challenges
-	records    *record.Store[kept]
+	records    *record.Store[stored]
 
 	changing sync.Mutex // serializes changes of certificates, with their consequences
 	making   sync.Mutex // guards the creation and removal of own certificates' files
@@ -51,8 +51,8 @@ var (
 	_ facility.Facility  = (*Driver)(nil)
 )
 
-// kept is the stored record of an account.
-type kept struct {
+// stored is the record of an account.
+type stored struct {
 	Installed  []installed  `json:"installed,omitempty"` // the last one was set last
 	Own        []selfSigned `json:"own,omitempty"`
 	Challenges []challenge  `json:"challenges,omitempty"`
@@ -87,7 +87,7 @@ func Open(dir string, lookup facility.Lookup, now func() time.Time) (*Driver, er
 		return nil, fmt.Errorf("certificates: %w", err)
 	}
 	var err error
-	if d.records, err = record.Open[kept](filepath.Join(dir, "certificates", "accounts")); err != nil {
+	if d.records, err = record.Open[stored](filepath.Join(dir, "certificates", "accounts")); err != nil {
 		return nil, err
 	}
 	return d, nil
@@ -112,8 +112,8 @@ type Site struct {
 
 // Site returns the certificate of a domain of the account; false when there is none yet.
 func (d *Driver) Site(account, domain string) (Site, bool) {
-	k := d.records.Get(account)
-	for _, c := range slices.Backward(k.Installed) {
+	rec := d.records.Get(account)
+	for _, c := range slices.Backward(rec.Installed) {
 		if !slices.Contains(c.Domains, domain) {
 			continue
 		}
@@ -123,7 +123,7 @@ func (d *Driver) Site(account, domain string) (Site, bool) {
 		}
 		return s, true
 	}
-	for _, c := range k.Own {
+	for _, c := range rec.Own {
 		if c.Domain == domain {
 			return d.site(account, c.File, panel.TLSSelfSigned), true
 		}
@@ -172,9 +172,9 @@ func (d *Driver) set(ctx context.Context, ref string, c panel.Certificate) (none
 	if err := d.write(a.Name, set.File, b.ChainPEM(), key); err != nil {
 		return none, err
 	}
-	err = d.change(ctx, a, func(k *kept) error {
-		k.Installed = slices.DeleteFunc(k.Installed, func(i installed) bool { return i.Name == c.Name })
-		k.Installed = append(k.Installed, set)
+	err = d.change(ctx, a, func(rec *stored) error {
+		rec.Installed = slices.DeleteFunc(rec.Installed, func(i installed) bool { return i.Name == c.Name })
+		rec.Installed = append(rec.Installed, set)
 		return nil
 	})
 	return set.answer(), err
@@ -224,14 +224,14 @@ func (d *Driver) check(a accounts.Account, c *panel.Certificate) (certificate.Bu
 }
 
 // change changes the record of an account and has the sites follow; when they do not, everything is restored.
-func (d *Driver) change(ctx context.Context, a accounts.Account, f func(*kept) error) error {
+func (d *Driver) change(ctx context.Context, a accounts.Account, f func(*stored) error) error {
 	before := d.records.Get(a.Name)
 	if _, err := d.records.Update(a.Name, f); err != nil {
 		return err
 	}
 	if err := d.follow(ctx, a.Ref); err != nil {
-		_, undone := d.records.Update(a.Name, func(k *kept) error {
-			k.Installed = before.Installed
+		_, undone := d.records.Update(a.Name, func(rec *stored) error {
+			rec.Installed = before.Installed
 			return nil
 		})
 		// The caller may be gone; the sites are restored nevertheless.
@@ -259,12 +259,12 @@ func (d *Driver) write(account, file, chain, key string) error {
 func (d *Driver) sweep(account string) error {
 	d.making.Lock()
 	defer d.making.Unlock()
-	k := d.records.Get(account)
+	rec := d.records.Get(account)
 	named := map[string]bool{}
-	for _, c := range k.Installed {
+	for _, c := range rec.Installed {
 		named[c.File] = true
 	}
-	for _, c := range k.Own {
+	for _, c := range rec.Own {
 		named[c.File] = true
 	}
 	dir := filepath.Join(d.files, account)
@@ -295,12 +295,12 @@ func (d *Driver) remove(ctx context.Context, ref, name string) error {
 	}
 	d.changing.Lock()
 	defer d.changing.Unlock()
-	return d.change(ctx, a, func(k *kept) error {
-		i := slices.IndexFunc(k.Installed, func(i installed) bool { return i.Name == name })
+	return d.change(ctx, a, func(rec *stored) error {
+		i := slices.IndexFunc(rec.Installed, func(i installed) bool { return i.Name == name })
 		if i < 0 {
 			return fmt.Errorf("%w: certificate %q", panel.ErrNotFound, name)
 		}
-		k.Installed = slices.Delete(k.Installed, i, i+1)
+		rec.Installed = slices.Delete(rec.Installed, i, i+1)
 		return nil
 	})
 }
@@ -355,12 +355,12 @@ func (d *Driver) setChallenge(ref string, c panel.Challenge) error {
 		}
 	}
 	// Recorded first: then a crash leaves nothing unknown.
-	_, err = d.records.Update(a.Name, func(k *kept) error {
-		k.Challenges = slices.DeleteFunc(k.Challenges, func(o challenge) bool { return o.Token == c.Token })
-		if len(k.Challenges) >= maxChallenges {
+	_, err = d.records.Update(a.Name, func(rec *stored) error {
+		rec.Challenges = slices.DeleteFunc(rec.Challenges, func(o challenge) bool { return o.Token == c.Token })
+		if len(rec.Challenges) >= maxChallenges {
 			return fmt.Errorf("%w: %d challenges", panel.ErrLimit, maxChallenges)
 		}
-		k.Challenges = append(k.Challenges, challenge{c.Token, d.now().UTC()})
+		rec.Challenges = append(rec.Challenges, challenge{c.Token, d.now().UTC()})
 		return nil
 	})
 	if err != nil {
@@ -391,8 +391,8 @@ func (d *Driver) endChallenges(account string, which func(challenge) bool) error
 			return fmt.Errorf("certificates: %w", err)
 		}
 	}
-	_, err := d.records.Update(account, func(k *kept) error {
-		k.Challenges = slices.DeleteFunc(k.Challenges, which)
+	_, err := d.records.Update(account, func(rec *stored) error {
+		rec.Challenges = slices.DeleteFunc(rec.Challenges, which)
 		return nil
 	})
 	return err
@@ -418,8 +418,8 @@ func (d *Driver) Apply(_ context.Context, a accounts.Account) error {
 	// A certificate whose files are lost is dropped from the record, so that the platform sets it again.
 	lost := func(i installed) bool { return !d.there(a.Name, i.File) }
 	if slices.ContainsFunc(d.records.Get(a.Name).Installed, lost) {
-		if _, err := d.records.Update(a.Name, func(k *kept) error {
-			k.Installed = slices.DeleteFunc(k.Installed, lost)
+		if _, err := d.records.Update(a.Name, func(rec *stored) error {
+			rec.Installed = slices.DeleteFunc(rec.Installed, lost)
 			return nil
 		}); err != nil {
 			return err

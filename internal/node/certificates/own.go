@@ -46,12 +46,12 @@ func (d *Driver) signOwn(a accounts.Account) error {
 	if len(fresh) == 0 && !slices.ContainsFunc(own, func(c selfSigned) bool { return !good(c) }) {
 		return nil
 	}
-	_, err := d.records.Update(a.Name, func(k *kept) error {
-		k.Own = slices.DeleteFunc(k.Own, func(c selfSigned) bool { return !good(c) })
+	_, err := d.records.Update(a.Name, func(rec *stored) error {
+		rec.Own = slices.DeleteFunc(rec.Own, func(c selfSigned) bool { return !good(c) })
 		for _, c := range fresh {
-			k.Own = slices.DeleteFunc(k.Own, func(o selfSigned) bool { return o.Domain == c.Domain })
+			rec.Own = slices.DeleteFunc(rec.Own, func(o selfSigned) bool { return o.Domain == c.Domain })
 		}
-		k.Own = append(k.Own, fresh...)
+		rec.Own = append(rec.Own, fresh...)
 		return nil
 	})
 	return err

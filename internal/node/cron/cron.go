@@ -49,7 +49,7 @@ const (
 // Driver runs the jobs. It implements panel.Cron and facility.Facility.
 type Driver struct {
 	cfg     Config
-	records *record.Store[kept]
+	records *record.Store[stored]
 
 	changing sync.Mutex // serializes changes of records together with applying them
 
@@ -71,13 +71,13 @@ var (
 	_ facility.Stopper  = (*Driver)(nil)
 )
 
-// kept is the stored record of an account.
-type kept struct {
+// stored is the record of an account.
+type stored struct {
 	Jobs []panel.CronJob `json:"jobs"`
 }
 
-func (k kept) find(id string) int {
-	return slices.IndexFunc(k.Jobs, func(j panel.CronJob) bool { return j.ID == id })
+func (rec stored) find(id string) int {
+	return slices.IndexFunc(rec.Jobs, func(j panel.CronJob) bool { return j.ID == id })
 }
 
 // account is the applied state of an account.
@@ -130,7 +130,7 @@ func (q *queue) Pop() any {
 
 // New makes the facility. Jobs run after Start.
 func New(cfg Config) (*Driver, error) {
-	records, err := record.Open[kept](filepath.Join(cfg.Dir, "records"))
+	records, err := record.Open[stored](filepath.Join(cfg.Dir, "records"))
 	if err != nil {
 		return nil, fmt.Errorf("cron: %w", err)
 	}
@@ -297,30 +297,30 @@ func (d *Driver) Apply(_ context.Context, a accounts.Account) error {
 }
 
 func (d *Driver) apply(a accounts.Account) error {
-	k := d.records.Get(a.Name)
+	rec := d.records.Get(a.Name)
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	now := d.cfg.Now()
 	on, known := d.accounts[a.Name]
 	if !known {
-		if len(k.Jobs) == 0 {
+		if len(rec.Jobs) == 0 {
 			return nil
 		}
 		on = &account{jobs: map[string]*job{}}
 		d.accounts[a.Name] = on
 		if !d.cfg.Simulated {
-			d.endLeftovers(a.Name, k)
+			d.endLeftovers(a.Name, rec)
 		}
 	}
 	changed := on.Idle() != a.Idle()
 	on.Account = a
 	for id, j := range on.jobs {
-		if k.find(id) < 0 {
+		if rec.find(id) < 0 {
 			d.forget(j)
 		}
 	}
 	var failed error
-	for _, want := range k.Jobs {
+	for _, want := range rec.Jobs {
 		j, there := on.jobs[want.ID]
 		if there && j.CronJob == want && !changed {
 			continue
@@ -401,16 +401,16 @@ func (d *Driver) set(ref string, j panel.CronJob) (panel.CronJob, error) {
 	if j, err = j.Canonical(); err != nil {
 		return panel.CronJob{}, err
 	}
-	_, err = d.records.Update(a.Name, func(k *kept) error {
-		i := k.find(j.ID)
+	_, err = d.records.Update(a.Name, func(rec *stored) error {
+		i := rec.find(j.ID)
 		if i < 0 {
-			if len(k.Jobs) >= jobsMost {
+			if len(rec.Jobs) >= jobsMost {
 				return fmt.Errorf("%w: %d cron jobs", panel.ErrLimit, jobsMost)
 			}
-			k.Jobs = append(k.Jobs, j)
+			rec.Jobs = append(rec.Jobs, j)
 			return nil
 		}
-		k.Jobs[i] = j
+		rec.Jobs[i] = j
 		return nil
 	})
 	if err != nil {
@@ -431,12 +431,12 @@ func (d *Driver) remove(ref, id string) error {
 	if err != nil {
 		return err
 	}
-	_, err = d.records.Update(a.Name, func(k *kept) error {
-		i := k.find(id)
+	_, err = d.records.Update(a.Name, func(rec *stored) error {
+		i := rec.find(id)
 		if i < 0 {
 			return fmt.Errorf("%w: cron job %q", panel.ErrNotFound, id)
 		}
-		k.Jobs = slices.Delete(k.Jobs, i, i+1)
+		rec.Jobs = slices.Delete(rec.Jobs, i, i+1)
 		return nil
 	})
 	if err != nil {

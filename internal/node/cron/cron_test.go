@@ -447,9 +447,9 @@ func TestALookAtManyJobsCostsNothing(t *testing.T) {
 	for i := range 200 {
 		a := account(i)
 		name := a.Name
-		_, err := m.records.Update(name, func(k *kept) error {
+		_, err := m.records.Update(name, func(rec *stored) error {
 			for j := range 50 {
-				k.Jobs = append(k.Jobs, panel.CronJob{
+				rec.Jobs = append(rec.Jobs, panel.CronJob{
 					ID: strconv.Itoa(j), Expression: fmt.Sprintf("%d 4 * * *", j), Timezone: "UTC", Command: "true", Enabled: true,
 					Overlap: panel.OverlapSkip, TimeoutSeconds: 10,
 				})

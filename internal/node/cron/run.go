@@ -176,10 +176,10 @@ func (r *run) note(pid int) {
 }
 
 // endLeftovers ends runs that a former agent left, and records their end.
-func (d *Driver) endLeftovers(account string, k kept) {
+func (d *Driver) endLeftovers(account string, rec stored) {
 	d.files.Lock()
 	defer d.files.Unlock()
-	for _, j := range k.Jobs {
+	for _, j := range rec.Jobs {
 		p, err := d.past(account, j.ID)
 		if err != nil || len(p.Running) == 0 {
 			continue

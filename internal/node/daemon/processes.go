@@ -36,7 +36,7 @@ type Processes struct {
 	work   sync.WaitGroup
 
 	mu     sync.Mutex
-	all    map[string]*kept
+	all    map[string]*supervised
 	closed bool
 }
 
@@ -44,8 +44,8 @@ var _ Supervisor = (*Processes)(nil)
 
 var errEnded = errors.New("daemon: it ended")
 
-// kept is a supervised daemon.
-type kept struct {
+// supervised is a supervised daemon.
+type supervised struct {
 	changing sync.Mutex // serializes changes
 
 	mu     sync.Mutex
@@ -67,7 +67,7 @@ func NewProcesses(cfg Config) (*Processes, error) {
 		return nil, fmt.Errorf("daemon: %w", err)
 	}
 	heedHangups()
-	p := &Processes{cfg: cfg, all: map[string]*kept{}}
+	p := &Processes{cfg: cfg, all: map[string]*supervised{}}
 	p.ctx, p.cancel = context.WithCancel(context.Background())
 	p.work.Go(p.rotate)
 	return p, nil
@@ -95,15 +95,15 @@ func (p *Processes) Close() error {
 func (p *Processes) file(name, kind string) string { return filepath.Join(p.cfg.Dir, name+kind) }
 
 // daemon returns the daemon of that name; nil when it is unknown and create is false.
-func (p *Processes) daemon(name string, create bool) *kept {
+func (p *Processes) daemon(name string, create bool) *supervised {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	k := p.all[name]
-	if k == nil && create {
-		k = &kept{}
-		p.all[name] = k
+	sup := p.all[name]
+	if sup == nil && create {
+		sup = &supervised{}
+		p.all[name] = sup
 	}
-	return k
+	return sup
 }
 
 // Ensure implements Supervisor.
@@ -112,13 +112,13 @@ func (p *Processes) Ensure(ctx context.Context, spec Spec) error {
 	if err != nil {
 		return err
 	}
-	k := p.daemon(spec.Name, true)
-	k.changing.Lock()
-	defer k.changing.Unlock()
-	return p.ensure(ctx, k, spec)
+	sup := p.daemon(spec.Name, true)
+	sup.changing.Lock()
+	defer sup.changing.Unlock()
+	return p.ensure(ctx, sup, spec)
 }
 
-func (p *Processes) ensure(ctx context.Context, k *kept, spec Spec) error {
+func (p *Processes) ensure(ctx context.Context, sup *supervised, spec Spec) error {
 	if err := p.ctx.Err(); err != nil {
 		return fmt.Errorf("daemon: the supervisor is closed: %w", err)
 	}
@@ -130,38 +130,38 @@ func (p *Processes) ensure(ctx context.Context, k *kept, spec Spec) error {
 
 	former, runs := p.read(spec.Name)
 	if former.lives() && runs == spec.fingerprint() {
-		if k.running() != former {
-			p.keep(k, spec, former, nil)
+		if sup.running() != former {
+			p.keep(sup, spec, former, nil)
 		} else {
-			k.mu.Lock()
-			k.spec = spec // signals and Ready may differ
-			k.mu.Unlock()
+			sup.mu.Lock()
+			sup.spec = spec // signals and Ready may differ
+			sup.mu.Unlock()
 		}
-		err := await(ctx, spec, k.end())
+		err := await(ctx, spec, sup.end())
 		if err == nil || ctx.Err() != nil {
 			return err
 		}
 		p.cfg.Log.Warn("daemon runs but does not answer: it is started anew", "daemon", spec.Name, "error", err)
 	}
-	if err := p.end(k, spec, former); err != nil {
+	if err := p.end(sup, spec, former); err != nil {
 		return err
 	}
 	var last error
 	for try := range startTries { // a port that is still in use is free a moment later
-		if err := p.start(k, spec, lock); err != nil {
+		if err := p.start(sup, spec, lock); err != nil {
 			return err
 		}
-		if last = await(ctx, spec, k.end()); !errors.Is(last, errEnded) {
+		if last = await(ctx, spec, sup.end()); !errors.Is(last, errEnded) {
 			break
 		}
-		last = fmt.Errorf("daemon: %s ended (%s): %s", spec.Name, k.result(), p.tail(spec.Name))
+		last = fmt.Errorf("daemon: %s ended (%s): %s", spec.Name, sup.result(), p.tail(spec.Name))
 		if try == startTries-1 || ctx.Err() != nil || p.pause(200*time.Millisecond<<try) != nil {
 			break
 		}
 		p.cfg.Log.Warn("daemon ended before it was ready and is started again", "daemon", spec.Name, "error", last)
 	}
 	if last != nil {
-		last = errors.Join(last, p.end(k, spec, k.running()))
+		last = errors.Join(last, p.end(sup, spec, sup.running()))
 	}
 	return last
 }
@@ -237,7 +237,7 @@ func mayUnshare(namespace uintptr) bool {
 }
 
 // start runs and supervises the daemon. The caller holds the lock, and has ended the former one.
-func (p *Processes) start(k *kept, spec Spec, lock *os.File) error {
+func (p *Processes) start(sup *supervised, spec Spec, lock *os.File) error {
 	for _, file := range spec.Stale {
 		if err := os.Remove(file); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("daemon: %w", err)
@@ -288,7 +288,7 @@ func (p *Processes) start(k *kept, spec Spec, lock *os.File) error {
 	if err != nil {
 		return errors.Join(fmt.Errorf("daemon: %s: %w", spec.Name, err), cmd.Process.Kill(), cmd.Wait())
 	}
-	p.keep(k, spec, process{pid: cmd.Process.Pid, start: s.start, boot: boot}, cmd)
+	p.keep(sup, spec, process{pid: cmd.Process.Pid, start: s.start, boot: boot}, cmd)
 	return nil
 }
 
@@ -313,21 +313,21 @@ func credential(name string) (*syscall.Credential, error) {
 }
 
 // keep supervises a running process: the child cmd or, with nil, one that another agent started.
-func (p *Processes) keep(k *kept, spec Spec, proc process, cmd *exec.Cmd) {
+func (p *Processes) keep(sup *supervised, spec Spec, proc process, cmd *exec.Cmd) {
 	ended := make(chan struct{})
-	k.mu.Lock()
-	k.spec, k.now, k.ended, k.how, k.wanted, k.since = spec, proc, ended, "", true, p.cfg.Now()
-	k.mu.Unlock()
+	sup.mu.Lock()
+	sup.spec, sup.now, sup.ended, sup.how, sup.wanted, sup.since = spec, proc, ended, "", true, p.cfg.Now()
+	sup.mu.Unlock()
 	if cmd != nil {
 		// Close does not wait for it: it ends with the daemon.
 		go func() {
 			err := cmd.Wait()
 			p.cfg.Log.Debug("daemon ended", "daemon", spec.Name, "result", err)
-			k.mu.Lock()
-			if k.now == proc {
-				k.how = cmd.ProcessState.String()
+			sup.mu.Lock()
+			if sup.now == proc {
+				sup.how = cmd.ProcessState.String()
 			}
-			k.mu.Unlock()
+			sup.mu.Unlock()
 			close(ended)
 		}()
 	} else {
@@ -336,7 +336,7 @@ func (p *Processes) keep(k *kept, spec Spec, proc process, cmd *exec.Cmd) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if !p.closed {
-		p.work.Go(func() { p.watch(k, proc, ended) })
+		p.work.Go(func() { p.watch(sup, proc, ended) })
 	}
 }
 
@@ -358,30 +358,30 @@ const (
 )
 
 // watch starts the daemon again when proc ends unexpectedly.
-func (p *Processes) watch(k *kept, proc process, ended <-chan struct{}) {
+func (p *Processes) watch(sup *supervised, proc process, ended <-chan struct{}) {
 	select {
 	case <-p.ctx.Done():
 		return
 	case <-ended:
 	}
 	for {
-		k.mu.Lock()
-		if !k.wanted || k.now != proc {
-			k.mu.Unlock()
+		sup.mu.Lock()
+		if !sup.wanted || sup.now != proc {
+			sup.mu.Unlock()
 			return
 		}
-		spec := k.spec
-		if p.cfg.Now().Sub(k.since) >= longEnough {
-			k.failed = 0
+		spec := sup.spec
+		if p.cfg.Now().Sub(sup.since) >= longEnough {
+			sup.failed = 0
 		}
-		pause := min(100*time.Millisecond<<min(k.failed, 16), longestPause)
-		k.failed++
-		k.mu.Unlock()
+		pause := min(100*time.Millisecond<<min(sup.failed, 16), longestPause)
+		sup.failed++
+		sup.mu.Unlock()
 		p.cfg.Log.Error("daemon ended and is started again", "daemon", spec.Name, "pause", pause, "printed", p.tail(spec.Name))
 		if p.pause(pause) != nil {
 			return
 		}
-		if p.again(k, proc) {
+		if p.again(sup, proc) {
 			return
 		}
 	}
@@ -389,12 +389,12 @@ func (p *Processes) watch(k *kept, proc process, ended <-chan struct{}) {
 
 // again starts the daemon to replace proc, which has ended. It reports whether the watcher of proc has nothing left to
 // do.
-func (p *Processes) again(k *kept, proc process) bool {
-	k.changing.Lock()
-	defer k.changing.Unlock()
-	k.mu.Lock()
-	spec, wanted := k.spec, k.wanted && k.now == proc
-	k.mu.Unlock()
+func (p *Processes) again(sup *supervised, proc process) bool {
+	sup.changing.Lock()
+	defer sup.changing.Unlock()
+	sup.mu.Lock()
+	spec, wanted := sup.spec, sup.wanted && sup.now == proc
+	sup.mu.Unlock()
 	if !wanted {
 		return true
 	}
@@ -404,7 +404,7 @@ func (p *Processes) again(k *kept, proc process) bool {
 		err = proc.end(syscall.SIGKILL, 0) // what it left behind
 	}
 	if err == nil {
-		err = p.start(k, spec, lock)
+		err = p.start(sup, spec, lock)
 	}
 	if err != nil {
 		p.cfg.Log.Error("daemon cannot be started again", "daemon", spec.Name, "error", err)
@@ -413,12 +413,12 @@ func (p *Processes) again(k *kept, proc process) bool {
 }
 
 // end ends the process and its supervision.
-func (p *Processes) end(k *kept, spec Spec, proc process) error {
-	k.mu.Lock()
-	k.wanted = false
-	ended := k.ended
-	known := k.now == proc
-	k.mu.Unlock()
+func (p *Processes) end(sup *supervised, spec Spec, proc process) error {
+	sup.mu.Lock()
+	sup.wanted = false
+	ended := sup.ended
+	known := sup.now == proc
+	sup.mu.Unlock()
 	if err := proc.end(spec.Stop, spec.StopTimeout); err != nil {
 		return err
 	}
@@ -434,80 +434,80 @@ func (p *Processes) end(k *kept, spec Spec, proc process) error {
 	return nil
 }
 
-func (k *kept) running() process {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	return k.now
+func (sup *supervised) running() process {
+	sup.mu.Lock()
+	defer sup.mu.Unlock()
+	return sup.now
 }
 
 // result describes how the daemon ended last.
-func (k *kept) result() string {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if k.how == "" {
+func (sup *supervised) result() string {
+	sup.mu.Lock()
+	defer sup.mu.Unlock()
+	if sup.how == "" {
 		return "nobody knows how"
 	}
-	return k.how
+	return sup.how
 }
 
-func (k *kept) end() <-chan struct{} {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	return k.ended
+func (sup *supervised) end() <-chan struct{} {
+	sup.mu.Lock()
+	defer sup.mu.Unlock()
+	return sup.ended
 }
 
-func (p *Processes) known(name string) (*kept, error) {
-	k := p.daemon(name, false)
-	if k == nil {
+func (p *Processes) known(name string) (*supervised, error) {
+	sup := p.daemon(name, false)
+	if sup == nil {
 		return nil, fmt.Errorf("daemon: %s is not known", name)
 	}
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if k.spec.Name == "" {
+	sup.mu.Lock()
+	defer sup.mu.Unlock()
+	if sup.spec.Name == "" {
 		return nil, fmt.Errorf("daemon: %s is not known", name)
 	}
-	return k, nil
+	return sup, nil
 }
 
 // Reload implements Supervisor.
 func (p *Processes) Reload(ctx context.Context, name string) error {
-	k, err := p.known(name)
+	sup, err := p.known(name)
 	if err != nil {
 		return err
 	}
-	k.changing.Lock()
-	defer k.changing.Unlock()
-	k.mu.Lock()
-	spec, proc := k.spec, k.now
-	k.mu.Unlock()
+	sup.changing.Lock()
+	defer sup.changing.Unlock()
+	sup.mu.Lock()
+	spec, proc := sup.spec, sup.now
+	sup.mu.Unlock()
 	if !proc.lives() {
-		return p.ensure(ctx, k, spec)
+		return p.ensure(ctx, sup, spec)
 	}
 	if spec.Reload == 0 {
 		return fmt.Errorf("daemon: %s cannot reload", name)
 	}
 	err = proc.signal(spec.Reload)
 	if errors.Is(err, os.ErrProcessDone) {
-		return p.ensure(ctx, k, spec)
+		return p.ensure(ctx, sup, spec)
 	}
 	return err
 }
 
 // Restart implements Supervisor.
 func (p *Processes) Restart(ctx context.Context, name string) error {
-	k, err := p.known(name)
+	sup, err := p.known(name)
 	if err != nil {
 		return err
 	}
-	k.changing.Lock()
-	defer k.changing.Unlock()
-	k.mu.Lock()
-	spec, proc := k.spec, k.now
-	k.mu.Unlock()
-	if err := p.end(k, spec, proc); err != nil {
+	sup.changing.Lock()
+	defer sup.changing.Unlock()
+	sup.mu.Lock()
+	spec, proc := sup.spec, sup.now
+	sup.mu.Unlock()
+	if err := p.end(sup, spec, proc); err != nil {
 		return err
 	}
-	return p.ensure(ctx, k, spec)
+	return p.ensure(ctx, sup, spec)
 }
 
 // Stop implements Supervisor. It also ends what a former agent started and this one was never told of.
@@ -515,17 +515,17 @@ func (p *Processes) Stop(ctx context.Context, name string) error {
 	if !nameForm.MatchString(name) {
 		return fmt.Errorf("daemon: %q is no name of a daemon", name)
 	}
-	k := p.daemon(name, true)
-	k.changing.Lock()
-	defer k.changing.Unlock()
+	sup := p.daemon(name, true)
+	sup.changing.Lock()
+	defer sup.changing.Unlock()
 	lock, err := p.lock(ctx, name)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = lock.Close() }()
-	k.mu.Lock()
-	spec, proc := k.spec, k.now
-	k.mu.Unlock()
+	sup.mu.Lock()
+	spec, proc := sup.spec, sup.now
+	sup.mu.Unlock()
 	if proc == (process{}) {
 		proc, _ = p.read(name)
 		spec = Spec{Name: name, Command: []string{"/"}}
@@ -533,12 +533,12 @@ func (p *Processes) Stop(ctx context.Context, name string) error {
 			return err
 		}
 	}
-	if err := p.end(k, spec, proc); err != nil {
+	if err := p.end(sup, spec, proc); err != nil {
 		return err
 	}
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.spec, k.now, k.ended = Spec{}, process{}, nil
+	sup.mu.Lock()
+	defer sup.mu.Unlock()
+	sup.spec, sup.now, sup.ended = Spec{}, process{}, nil
 	return nil
 }
 
@@ -548,8 +548,8 @@ func (p *Processes) PID(name string) int {
 		return 0
 	}
 	var proc process
-	if k := p.daemon(name, false); k != nil {
-		proc = k.running()
+	if sup := p.daemon(name, false); sup != nil {
+		proc = sup.running()
 	}
 	if proc == (process{}) {
 		proc, _ = p.read(name)

@@ -70,7 +70,7 @@ func (i Instance) complete(user string) Instance {
 // Driver keeps the databases. It implements panel.Databases and facility.Facility.
 type Driver struct {
 	cfg     Config
-	records *record.Store[kept]
+	records *record.Store[stored]
 	servers map[panel.DatabaseEngine]server
 
 	mu    sync.Mutex
@@ -91,8 +91,8 @@ var (
 	_ facility.Backuper = (*Driver)(nil)
 )
 
-// kept is the stored record of an account.
-type kept struct {
+// stored is the record of an account.
+type stored struct {
 	Databases []database `json:"databases"`
 }
 
@@ -107,8 +107,8 @@ type database struct {
 	Ending    bool                 `json:"ending,omitempty"` // it is being removed
 }
 
-func (k kept) find(name string) int {
-	return slices.IndexFunc(k.Databases, func(d database) bool { return d.Name == name })
+func (rec stored) find(name string) int {
+	return slices.IndexFunc(rec.Databases, func(d database) bool { return d.Name == name })
 }
 
 type measured struct {
@@ -168,7 +168,7 @@ type server interface {
 
 // New makes the facility; Start must be called before anything else.
 func New(cfg Config) (*Driver, error) {
-	records, err := record.Open[kept](filepath.Join(cfg.Dir, "records"))
+	records, err := record.Open[stored](filepath.Join(cfg.Dir, "records"))
 	if err != nil {
 		return nil, fmt.Errorf("databases: %w", err)
 	}
@@ -301,9 +301,9 @@ func (d *Driver) applyOne(ctx context.Context, a accounts.Account, db database) 
 }
 
 func (d *Driver) noteMade(a accounts.Account, name string) error {
-	_, err := d.records.Update(a.Name, func(k *kept) error {
-		if i := k.find(name); i >= 0 {
-			k.Databases[i].Made = true
+	_, err := d.records.Update(a.Name, func(rec *stored) error {
+		if i := rec.find(name); i >= 0 {
+			rec.Databases[i].Made = true
 		}
 		return nil
 	})
@@ -318,8 +318,8 @@ func (d *Driver) end(ctx context.Context, a accounts.Account, s server, name str
 	d.mu.Lock()
 	delete(d.sizes, name)
 	d.mu.Unlock()
-	_, err := d.records.Update(a.Name, func(k *kept) error {
-		k.Databases = slices.DeleteFunc(k.Databases, func(db database) bool { return db.Name == name })
+	_, err := d.records.Update(a.Name, func(rec *stored) error {
+		rec.Databases = slices.DeleteFunc(rec.Databases, func(db database) bool { return db.Name == name })
 		return nil
 	})
 	return err
@@ -328,11 +328,11 @@ func (d *Driver) end(ctx context.Context, a accounts.Account, s server, name str
 // applyOthers removes users with the account's prefix that have no record. Databases without a record are only logged:
 // data is never removed because of a record that may be outdated.
 func (d *Driver) applyOthers(ctx context.Context, a accounts.Account) error {
-	k := d.records.Get(a.Name)
+	rec := d.records.Get(a.Name)
 	var failed error
 	for _, s := range d.each() {
 		var names []string
-		for _, db := range k.Databases {
+		for _, db := range rec.Databases {
 			if d.servers[db.Engine] == s {
 				names = append(names, db.Name)
 			}
@@ -506,29 +506,29 @@ func (d *Driver) set(ctx context.Context, ref string, in panel.Database) (panel.
 		}
 	}
 	defer d.lock(a.Name)()
-	k, err := d.records.Update(a.Name, func(k *kept) error {
-		i := k.find(in.Name)
+	rec, err := d.records.Update(a.Name, func(rec *stored) error {
+		i := rec.find(in.Name)
 		switch {
 		case i < 0 && verifier == "":
 			return fmt.Errorf("%w: a new database needs a password", panel.ErrInvalid)
 		case i < 0:
-			k.Databases = append(k.Databases, database{Name: in.Name, Engine: in.Engine, Charset: in.Charset})
-			i = len(k.Databases) - 1
-		case k.Databases[i].Ending:
+			rec.Databases = append(rec.Databases, database{Name: in.Name, Engine: in.Engine, Charset: in.Charset})
+			i = len(rec.Databases) - 1
+		case rec.Databases[i].Ending:
 			return fmt.Errorf("%w: %s is being removed", panel.ErrBusy, in.Name)
-		case k.Databases[i].Engine != in.Engine || k.Databases[i].Charset != in.Charset:
+		case rec.Databases[i].Engine != in.Engine || rec.Databases[i].Charset != in.Charset:
 			return fmt.Errorf("%w: %s stays with its engine and charset", panel.ErrInvalid, in.Name)
 		}
-		if db := &k.Databases[i]; verifier != "" && (db.Verifier == "" || in.PasswordVersion == "" || db.Version != in.PasswordVersion) {
+		if db := &rec.Databases[i]; verifier != "" && (db.Verifier == "" || in.PasswordVersion == "" || db.Version != in.PasswordVersion) {
 			db.Verifier, db.Version = verifier, in.PasswordVersion
 		}
-		k.Databases[i].MaxSizeMB = in.MaxSizeMB
+		rec.Databases[i].MaxSizeMB = in.MaxSizeMB
 		return nil
 	})
 	if err != nil {
 		return panel.Database{}, err
 	}
-	db := k.Databases[k.find(in.Name)]
+	db := rec.Databases[rec.find(in.Name)]
 	if err := d.applyOne(ctx, a, db); err != nil {
 		return panel.Database{}, err
 	}
@@ -574,17 +574,17 @@ func (d *Driver) removeDatabase(ctx context.Context, ref, name string) error {
 		return err
 	}
 	defer d.lock(a.Name)()
-	k := d.records.Get(a.Name)
-	i := k.find(name)
+	rec := d.records.Get(a.Name)
+	i := rec.find(name)
 	if i < 0 {
 		return fmt.Errorf("%w: database %q", panel.ErrNotFound, name)
 	}
-	s, ok := d.servers[k.Databases[i].Engine]
+	s, ok := d.servers[rec.Databases[i].Engine]
 	if !ok {
-		return fmt.Errorf("%w: no server for %s", panel.ErrUnsupported, k.Databases[i].Engine)
+		return fmt.Errorf("%w: no server for %s", panel.ErrUnsupported, rec.Databases[i].Engine)
 	}
-	if _, err := d.records.Update(a.Name, func(k *kept) error {
-		k.Databases[i].Ending = true
+	if _, err := d.records.Update(a.Name, func(rec *stored) error {
+		rec.Databases[i].Ending = true
 		return nil
 	}); err != nil {
 		return err
@@ -598,16 +598,16 @@ func (d *Driver) find(ref, name string) (accounts.Account, database, server, err
 	if err != nil {
 		return a, database{}, nil, err
 	}
-	k := d.records.Get(a.Name)
-	i := k.find(name)
-	if i < 0 || k.Databases[i].Ending || !k.Databases[i].Made {
+	rec := d.records.Get(a.Name)
+	i := rec.find(name)
+	if i < 0 || rec.Databases[i].Ending || !rec.Databases[i].Made {
 		return a, database{}, nil, fmt.Errorf("%w: database %q", panel.ErrNotFound, name)
 	}
-	s, ok := d.servers[k.Databases[i].Engine]
+	s, ok := d.servers[rec.Databases[i].Engine]
 	if !ok {
-		return a, database{}, nil, fmt.Errorf("%w: no server for %s", panel.ErrUnsupported, k.Databases[i].Engine)
+		return a, database{}, nil, fmt.Errorf("%w: no server for %s", panel.ErrUnsupported, rec.Databases[i].Engine)
 	}
-	return a, k.Databases[i], s, nil
+	return a, rec.Databases[i], s, nil
 }
 
 // DumpDatabase implements panel.Databases.
@@ -650,10 +650,10 @@ func (d *Driver) settle(ctx context.Context, ref string, db database) error {
 		return err
 	}
 	defer d.lock(a.Name)()
-	k := d.records.Get(a.Name)
-	i := k.find(db.Name)
+	rec := d.records.Get(a.Name)
+	i := rec.find(db.Name)
 	if i < 0 {
 		return fmt.Errorf("%w: database %q", panel.ErrNotFound, db.Name)
 	}
-	return d.applyOne(ctx, a, k.Databases[i])
+	return d.applyOne(ctx, a, rec.Databases[i])
 }

@@ -384,8 +384,8 @@ func TestWhatWasInterruptedIsFinished(t *testing.T) {
 		m.must(m.servers[e].create(t.Context(), "gina_new", panel.DatabaseCharsets(e)[0]))
 		m.must(m.servers[e].apply(t.Context(), login{name: "gina_new", verifier: verifier}))
 		works(t, m.connect(e, "gina_new", password, "gina_new"), "CREATE TABLE old (a INT)")
-		if _, err := m.records.Update("gina", func(k *kept) error {
-			k.Databases = append(k.Databases, database{Name: "gina_new", Engine: e, Charset: panel.DatabaseCharsets(e)[0], Verifier: verifier})
+		if _, err := m.records.Update("gina", func(rec *stored) error {
+			rec.Databases = append(rec.Databases, database{Name: "gina_new", Engine: e, Charset: panel.DatabaseCharsets(e)[0], Verifier: verifier})
 			return nil
 		}); err != nil {
 			t.Fatal(err)
@@ -399,8 +399,8 @@ func TestWhatWasInterruptedIsFinished(t *testing.T) {
 		fails(t, m.own(d), "SELECT * FROM old")
 		works(t, m.own(d), "CREATE TABLE t (a INT)")
 		// Its end was noted and begun.
-		if _, err := m.records.Update("gina", func(k *kept) error {
-			k.Databases[0].Ending = true
+		if _, err := m.records.Update("gina", func(rec *stored) error {
+			rec.Databases[0].Ending = true
 			return nil
 		}); err != nil {
 			t.Fatal(err)

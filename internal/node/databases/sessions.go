@@ -14,8 +14,8 @@ func (i Instance) sessions(databases int) int {
 }
 
 // on counts the databases on a server.
-func (k kept) on(s server, servers map[panel.DatabaseEngine]server) (n int) {
-	for _, db := range k.Databases {
+func (rec stored) on(s server, servers map[panel.DatabaseEngine]server) (n int) {
+	for _, db := range rec.Databases {
 		if servers[db.Engine] == s {
 			n++
 		}

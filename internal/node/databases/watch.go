@@ -98,12 +98,12 @@ func (d *Driver) limit(ctx context.Context, ref, name string) error {
 	d.mu.Lock()
 	delete(d.sizes, name)
 	d.mu.Unlock()
-	k := d.records.Get(a.Name)
-	i := k.find(name)
+	rec := d.records.Get(a.Name)
+	i := rec.find(name)
 	if i < 0 {
 		return nil
 	}
-	if err = d.applyOne(ctx, a, k.Databases[i]); err != nil {
+	if err = d.applyOne(ctx, a, rec.Databases[i]); err != nil {
 		d.mu.Lock()
 		delete(d.sizes, name)
 		d.mu.Unlock()

@@ -59,7 +59,7 @@ func (d *Driver) Closed(ctx context.Context, ref string, roots []string) (found 
 		return nil, false, err
 	}
 	defer c.close()
-	l := look{call: c, since: clock.Stopwatch()}
+	l := closedSearch{call: c, since: clock.Stopwatch()}
 	for _, root := range roots {
 		root, err := CleanPath(root)
 		if err != nil {
@@ -80,8 +80,8 @@ func (d *Driver) Closed(ctx context.Context, ref string, roots []string) (found 
 	return l.found, !l.short, nil
 }
 
-// look is one look for closed directories.
-type look struct {
+// closedSearch is one search for closed directories.
+type closedSearch struct {
 	*call
 	since func() time.Duration
 	roots []string
@@ -98,7 +98,7 @@ type pending struct {
 }
 
 // below looks at a document root and what is in it. What the directories above it say applies to it too.
-func (l *look) below(dir string) {
+func (l *closedSearch) below(dir string) {
 	var above htaccess.Access
 	if dir != "." {
 		above = l.own(".").Below(above)
@@ -119,7 +119,7 @@ func (l *look) below(dir string) {
 }
 
 // directory looks at a directory, and lists those in it.
-func (l *look) directory(p pending) (inside []pending) {
+func (l *closedSearch) directory(p pending) (inside []pending) {
 	access := l.own(p.dir).Below(p.above)
 	closed := access.Closed()
 	if closed != p.closed {
@@ -152,12 +152,12 @@ func (l *look) directory(p pending) (inside []pending) {
 }
 
 // open opens a directory for reading its names.
-func (l *look) open(dir string) (*os.File, error) {
+func (l *closedSearch) open(dir string) (*os.File, error) {
 	return l.root.OpenFile(dir, os.O_RDONLY|syscall.O_DIRECTORY, 0)
 }
 
 // own is what a directory's file says; nothing when there is none that can be read.
-func (l *look) own(dir string) htaccess.Access {
+func (l *closedSearch) own(dir string) htaccess.Access {
 	f, _, err := l.openFile(path.Join(dir, htaccess.Name))
 	if err != nil {
 		return htaccess.Access{}

@@ -34,15 +34,15 @@ var (
 // Name implements afero.Fs.
 func (*fileSystem) Name() string { return "home" }
 
-// place is the root and the name of an operation.
-type place struct {
+// location is the root and the name of an operation.
+type location struct {
 	root *os.Root // the FTP account's home
 	name string   // in it
 	user user
 }
 
 // do runs work on the file that p names, as the account's user.
-func (f *fileSystem) do(p string, work func(place) error) error {
+func (f *fileSystem) do(p string, work func(location) error) error {
 	u, err := f.s.user()
 	if err != nil {
 		return err
@@ -62,14 +62,14 @@ func (f *fileSystem) do(p string, work func(place) error) error {
 			return err
 		}
 		defer root.Close()
-		return work(place{root, name, u})
+		return work(location{root, name, u})
 	})
 	return tell(err)
 }
 
 // change is do for an operation that changes something.
-func (f *fileSystem) change(p string, work func(place) error) error {
-	return f.do(p, func(at place) error {
+func (f *fileSystem) change(p string, work func(location) error) error {
+	return f.do(p, func(at location) error {
 		if at.user.ReadOnly {
 			return errReadOnly
 		}
@@ -114,7 +114,7 @@ func tell(err error) error {
 }
 
 // needed reports names that hosting needs: they must stay.
-func (at place) needed() bool {
+func (at location) needed() bool {
 	full := at.user.within(at.name)
 	return full == "." || at.name == "." || slices.ContainsFunc(accounts.Layout, func(l struct {
 		Name string
@@ -127,7 +127,7 @@ func (at place) needed() bool {
 
 // Stat implements afero.Fs.
 func (f *fileSystem) Stat(name string) (info os.FileInfo, err error) {
-	err = f.do(name, func(at place) (err error) {
+	err = f.do(name, func(at location) (err error) {
 		info, err = at.root.Stat(at.name)
 		return err
 	})
@@ -136,7 +136,7 @@ func (f *fileSystem) Stat(name string) (info os.FileInfo, err error) {
 
 // ReadDir implements ftpserver.ClientDriverExtensionFileList.
 func (f *fileSystem) ReadDir(name string) (list []os.FileInfo, err error) {
-	err = f.do(name, func(at place) error {
+	err = f.do(name, func(at location) error {
 		dir, err := at.root.OpenFile(at.name, os.O_RDONLY|syscall.O_DIRECTORY|syscall.O_NONBLOCK, 0)
 		if err != nil {
 			return err
@@ -164,7 +164,7 @@ func (f *fileSystem) ReadDir(name string) (list []os.FileInfo, err error) {
 
 // Mkdir implements afero.Fs.
 func (f *fileSystem) Mkdir(name string, _ os.FileMode) error {
-	return f.change(name, func(at place) error {
+	return f.change(name, func(at location) error {
 		if err := f.s.d.cfg.Disk.Take(f.s.ctx, f.s.account.Ref, 0, 1); err != nil {
 			return err
 		}
@@ -183,7 +183,7 @@ func (f *fileSystem) Remove(name string) error { return f.remove(name, false) }
 func (f *fileSystem) RemoveDir(name string) error { return f.remove(name, true) }
 
 func (f *fileSystem) remove(name string, dir bool) error {
-	return f.change(name, func(at place) error {
+	return f.change(name, func(at location) error {
 		if at.needed() {
 			return errForbidden
 		}
@@ -212,12 +212,12 @@ func freed(info fs.FileInfo) int64 {
 
 // Rename implements afero.Fs.
 func (f *fileSystem) Rename(from, to string) error {
-	return f.change(from, func(at place) error {
+	return f.change(from, func(at location) error {
 		target, err := files.CleanPath(to)
 		if err != nil {
 			return err
 		}
-		there := place{at.root, target, at.user}
+		there := location{at.root, target, at.user}
 		if at.needed() || there.needed() {
 			return errForbidden
 		}
@@ -237,7 +237,7 @@ func (f *fileSystem) Rename(from, to string) error {
 
 // Chmod implements afero.Fs: permissions, without the bits that change who a program runs as.
 func (f *fileSystem) Chmod(name string, mode os.FileMode) error {
-	return f.change(name, func(at place) error {
+	return f.change(name, func(at location) error {
 		if at.needed() {
 			return errForbidden
 		}
@@ -247,7 +247,7 @@ func (f *fileSystem) Chmod(name string, mode os.FileMode) error {
 
 // Chtimes implements afero.Fs.
 func (f *fileSystem) Chtimes(name string, accessed, modified time.Time) error {
-	return f.change(name, func(at place) error { return at.root.Chtimes(at.name, accessed, modified) })
+	return f.change(name, func(at location) error { return at.root.Chtimes(at.name, accessed, modified) })
 }
 
 // Site implements ftpserver.ClientDriverExtensionSite: of SITE's commands only CHMOD is for customers.
@@ -297,7 +297,7 @@ func (f *fileSystem) GetHandle(name string, flags int, _ int64) (ftpserver.FileT
 
 // read opens a plain file, and nothing else: without O_NONBLOCK opening a pipe would wait.
 func (f *fileSystem) read(name string) (t *transfer, err error) {
-	err = f.do(name, func(at place) error {
+	err = f.do(name, func(at location) error {
 		file, err := at.root.OpenFile(at.name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 		if err != nil {
 			return err
@@ -318,7 +318,7 @@ func (f *fileSystem) read(name string) (t *transfer, err error) {
 
 // write opens a file for writing from the start, from the client's offset, or from its end.
 func (f *fileSystem) write(name string, flags int) (t *transfer, err error) {
-	err = f.change(name, func(at place) error {
+	err = f.change(name, func(at location) error {
 		if at.needed() {
 			return errForbidden
 		}
@@ -329,7 +329,7 @@ func (f *fileSystem) write(name string, flags int) (t *transfer, err error) {
 	return t, err
 }
 
-func (f *fileSystem) create(at place, flags int) (*transfer, error) {
+func (f *fileSystem) create(at location, flags int) (*transfer, error) {
 	t := &transfer{s: f.s, writes: true, most: at.user.QuotaMB << 20}
 	// A new name costs an inode; O_EXCL tells whether it is new.
 	if err := f.s.took(0, 1, t.most); err != nil {
