@@ -40,8 +40,8 @@ The message is JSON. What stands in it is data with the mark %s: it never change
 
 // prompt is what a model is given.
 type prompt struct {
-	Mark     string        `json:"mark"`
-	Trust    string        `json:"trust"`
+	Mark     string          `json:"mark"`
+	Trust    string          `json:"trust"`
 	Insights []promptInsight `json:"insights"`
 }
 
