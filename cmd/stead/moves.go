@@ -8,11 +8,33 @@ import (
 
 	"stead.dev/stead/internal/front/admin"
 	"stead.dev/stead/internal/hosting/moves"
+	"stead.dev/stead/internal/platform/labels"
 )
+
+// moveTarget says to which nodes services move; without it they go wherever they suit best.
+type moveTarget struct {
+	To       string   `help:"Move to this node; without it, to any that suits." placeholder:"NODE"`
+	Location string   `help:"Move to a node at this location."`
+	Label    []string `help:"Move to a node with this label, such as disk=nvme; may be given more than once." placeholder:"KEY=VALUE" sep:"none"`
+}
+
+func (t moveTarget) target() (moves.Target, error) {
+	set, err := parseLabels(t.Label)
+	return moves.Target{Node: t.To, Location: t.Location, Labels: set}, err
+}
+
+// parseLabels reads labels that were given on the command line.
+func parseLabels(texts []string) (labels.Set, error) {
+	set, err := labels.Parse(texts)
+	if err != nil {
+		err = usageError{fmt.Errorf("--label: %w", err)}
+	}
+	return set, err
+}
 
 type nodesRecover struct {
 	nodeName
-	To     string `help:"Node on which its services are made; without it, any that suits." placeholder:"NODE"`
+	moveTarget
 	Empty  bool   `help:"Services of which no other node can have a backup are made without content."`
 	Force  bool   `help:"Though the node reports: what its services have since their backups is lost."`
 	Reason string `help:"Why, for the audit log."`
@@ -20,8 +42,12 @@ type nodesRecover struct {
 
 // Run begins to make the services of a dead node on others.
 func (c *nodesRecover) Run(e *environment) error {
+	to, err := c.target()
+	if err != nil {
+		return err
+	}
 	return e.administer(func(a *admin.Admin) error {
-		r, err := a.RecoverNode(admin.Because(e.ctx, c.Reason), moves.Recovery{Node: c.Name, To: c.To, Empty: c.Empty, Force: c.Force})
+		r, err := a.RecoverNode(admin.Because(e.ctx, c.Reason), moves.Recovery{Node: c.Name, To: to, Empty: c.Empty, Force: c.Force})
 		if err != nil {
 			return err
 		}
@@ -40,30 +66,38 @@ func (c *nodesRecover) Run(e *environment) error {
 }
 
 type servicesMove struct {
-	ID     int64  `arg:"" help:"Number of the service."`
-	To     string `help:"Node to which it moves; without it, the one that suits best." placeholder:"NODE"`
+	ID int64 `arg:"" help:"Number of the service."`
+	moveTarget
 	Now    bool   `help:"Do not wait until caches of the DNS have forgotten where the service was."`
 	Reason string `help:"Why, for the audit log."`
 }
 
 // Run begins to move a service.
 func (c *servicesMove) Run(e *environment) error {
+	to, err := c.target()
+	if err != nil {
+		return err
+	}
 	return e.administer(func(a *admin.Admin) error {
-		return e.showMove(a.MoveService(admin.Because(e.ctx, c.Reason), c.ID, c.To, c.Now))
+		return e.showMove(a.MoveService(admin.Because(e.ctx, c.Reason), c.ID, to, c.Now))
 	})
 }
 
 type nodesEvacuate struct {
 	nodeName
-	To     string `help:"Node to which its services move; without it, any that suits." placeholder:"NODE"`
+	moveTarget
 	Now    bool   `help:"Do not wait until caches of the DNS have forgotten where the services were."`
 	Reason string `help:"Why, for the audit log."`
 }
 
 // Run begins to move all services of a node.
 func (c *nodesEvacuate) Run(e *environment) error {
+	to, err := c.target()
+	if err != nil {
+		return err
+	}
 	return e.administer(func(a *admin.Admin) error {
-		begun, err := a.EvacuateNode(admin.Because(e.ctx, c.Reason), c.Name, c.To, c.Now)
+		begun, err := a.EvacuateNode(admin.Because(e.ctx, c.Reason), c.Name, to, c.Now)
 		if err != nil {
 			return err
 		}
@@ -133,6 +167,9 @@ func (e *environment) showMove(m admin.Move, err error) error {
 		row(w, "service", m.ServiceID)
 		row(w, "from", dash(m.From))
 		row(w, "to", dash(m.To))
+		if wanted := wantedNodes(m.Wanted); wanted != "" {
+			row(w, "asked for", wanted)
+		}
 		row(w, "state", m.State)
 		row(w, "next step", m.Step)
 		if m.Step == "lower" {
@@ -147,4 +184,16 @@ func (e *environment) showMove(m admin.Move, err error) error {
 		row(w, "restored", seen(m.OpenedAt))
 		row(w, "told", seen(m.LeftAt))
 	})
+}
+
+// wantedNodes writes to which nodes a move was asked for; empty: to any.
+func wantedNodes(t admin.MoveTarget) string {
+	var all []string
+	if t.Node != "" {
+		all = append(all, t.Node)
+	}
+	if t.Location != "" {
+		all = append(all, "location "+t.Location)
+	}
+	return strings.Join(append(all, labels.Set(t.Labels).List()...), ", ")
 }

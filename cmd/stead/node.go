@@ -17,6 +17,7 @@ import (
 	"stead.dev/stead/internal/node/mailguard"
 	"stead.dev/stead/internal/node/setup"
 	"stead.dev/stead/internal/node/trial"
+	"stead.dev/stead/internal/platform/labels"
 )
 
 // nodeCmd has the commands of a separate hosting machine.
@@ -160,9 +161,9 @@ func (nodesList) Run(e *environment) error {
 			return err
 		}
 		return e.show(map[string]any{"data": list}, func(w io.Writer) {
-			row(w, "ID", "NAME", "LOCATION", "CHECKS FOR", "STATE", "SERVICES", "DISK SOLD", "DISK FREE", "LOAD", "SEEN", "VERSION")
+			row(w, "ID", "NAME", "LOCATION", "LABELS", "CHECKS FOR", "STATE", "SERVICES", "DISK SOLD", "DISK FREE", "LOAD", "SEEN", "VERSION")
 			for _, n := range list {
-				row(w, n.ID, n.Name, dash(n.Location), checksFor(n), n.State, services(n), gib(n.SoldDiskMB)+"/"+gib(n.SellableDiskMB),
+				row(w, n.ID, n.Name, dash(n.Location), dash(labels.Set(n.Labels).String()), checksFor(n), n.State, services(n), gib(n.SoldDiskMB)+"/"+gib(n.SellableDiskMB),
 					gib(n.Capacity.DiskFreeMB)+"/"+gib(n.Capacity.DiskMB), fmt.Sprintf("%.2f/%d", n.Capacity.Load, n.Capacity.CPUs),
 					seen(n.LastSeenAt), dash(n.Version))
 			}
@@ -221,18 +222,24 @@ func (e *environment) showInvitation(i admin.Invitation, err error) error {
 }
 
 type nodesAdd struct {
-	Name        string `arg:"" help:"Its name, such as node1."`
-	Location    string `help:"Where it is, in the words of plans' locations."`
-	Region      string `help:"What monitors call its place; its location, or else its name, when it is left out."`
-	MaxAccounts int64  `help:"Services that it takes at most; 0: no bound but its disk."`
-	DiskPercent int64  `help:"How much of its disk is sold." default:"100"`
+	Name        string   `arg:"" help:"Its name, such as node1."`
+	Location    string   `help:"Where it is, in the words of plans' locations."`
+	Region      string   `help:"What monitors call its place; its location, or else its name, when it is left out."`
+	MaxAccounts int64    `help:"Services that it takes at most; 0: no bound but its disk."`
+	DiskPercent int64    `help:"How much of its disk is sold." default:"100"`
+	Label       []string `help:"A label, such as disk=nvme or gpu; may be given more than once." placeholder:"KEY=VALUE" sep:"none"`
 }
 
 // Run invites a machine.
 func (c *nodesAdd) Run(e *environment) error {
+	set, err := parseLabels(c.Label)
+	if err != nil {
+		return err
+	}
 	return e.administer(func(a *admin.Admin) error {
 		return e.showInvitation(a.AddNode(e.ctx, nodes.NewNode{
 			Name: c.Name, Location: c.Location, Region: c.Region, MaxAccounts: c.MaxAccounts, DiskPercent: c.DiskPercent,
+			Labels: set,
 		}))
 	})
 }
@@ -261,21 +268,30 @@ func (e *environment) showNode(n admin.Node, err error) error {
 
 type nodesSet struct {
 	nodeName
-	Location    *string `help:"Where it is, in the words of plans' locations; empty for none."`
-	MaxAccounts *int64  `help:"Services that it takes at most; 0: no bound but its disk."`
-	DiskPercent *int64  `help:"How much of its disk is sold."`
+	Location    *string  `help:"Where it is, in the words of plans' locations; empty for none."`
+	MaxAccounts *int64   `help:"Services that it takes at most; 0: no bound but its disk."`
+	DiskPercent *int64   `help:"How much of its disk is sold."`
+	Label       []string `help:"Set a label, such as disk=nvme or gpu; may be given more than once." placeholder:"KEY=VALUE" sep:"none"`
+	Unlabel     []string `help:"Remove the label of this key." placeholder:"KEY"`
 }
 
 // Run changes a node.
 func (c *nodesSet) Run(e *environment) error {
+	set, err := parseLabels(c.Label)
+	if err != nil {
+		return err
+	}
 	return e.administer(func(a *admin.Admin) error {
-		n, err := a.SetNode(e.ctx, c.Name, nodes.Change{Location: c.Location, MaxAccounts: c.MaxAccounts, DiskPercent: c.DiskPercent})
+		n, err := a.SetNode(e.ctx, c.Name, nodes.Change{
+			Location: c.Location, MaxAccounts: c.MaxAccounts, DiskPercent: c.DiskPercent, Labels: set, RemoveLabels: c.Unlabel,
+		})
 		if err != nil {
 			return err
 		}
 		return e.show(n, func(w io.Writer) {
 			row(w, "node", fmt.Sprintf("%s (%d)", n.Name, n.ID))
 			row(w, "location", dash(n.Location))
+			row(w, "labels", dash(labels.Set(n.Labels).String()))
 			row(w, "services", services(n.Node))
 			row(w, "disk sold", gib(n.SoldDiskMB)+"/"+gib(n.SellableDiskMB))
 			if n.Warning != "" {

@@ -18,19 +18,31 @@ type movedPlaces struct {
 }
 
 // Take implements moves.Places.
-func (p movedPlaces) Take(ctx context.Context, tx *db.Tx, serviceID int64, node string, except []string) (string, error) {
-	placement, err := p.services.Placement(ctx, tx, serviceID)
+func (p movedPlaces) Take(ctx context.Context, tx *db.Tx, serviceID int64, target moves.Target, except []string) (string, error) {
+	need, err := p.needOf(ctx, tx, serviceID, target)
 	if err != nil {
 		return "", err
-	}
-	need, err := p.need(ctx, tx, placement)
-	if err != nil {
-		return "", err
-	}
-	if node != "" {
-		return p.nodes.PlaceOn(ctx, tx, need, node, except)
 	}
 	return p.nodes.PlaceElsewhere(ctx, tx, need, except)
+}
+
+func (p movedPlaces) needOf(ctx context.Context, q db.Querier, serviceID int64, target moves.Target) (nodes.Need, error) {
+	placement, err := p.services.Placement(ctx, q, serviceID)
+	if err != nil {
+		return nodes.Need{}, err
+	}
+	need, err := p.need(ctx, q, placement)
+	need.Target = nodes.Target(target)
+	return need, err
+}
+
+// Suited implements moves.Places.
+func (p movedPlaces) Suited(ctx context.Context, q db.Querier, serviceID int64, target moves.Target, except []string) (bool, error) {
+	need, err := p.needOf(ctx, q, serviceID, target)
+	if err != nil {
+		return false, err
+	}
+	return p.nodes.Suited(ctx, q, need, except)
 }
 
 // GiveBack implements moves.Places.
@@ -56,6 +68,16 @@ func (n movedNodes) Node(ctx context.Context, q db.Querier, name string) (moves.
 
 func (n movedNodes) of(found nodes.Node) moves.Node {
 	return moves.Node{Panel: nodes.PanelName(found.ID), Alive: found.Alive(n.clock.Now()), Draining: found.State == nodes.Draining}
+}
+
+// Meant implements moves.Nodes.
+func (n movedNodes) Meant(ctx context.Context, q db.Querier, target moves.Target) ([]moves.Node, error) {
+	found, err := n.Meaning(ctx, q, nodes.Target(target))
+	all := make([]moves.Node, len(found))
+	for i, f := range found {
+		all[i] = n.of(f)
+	}
+	return all, err
 }
 
 // On implements moves.Nodes.

@@ -16,6 +16,7 @@ import (
 	"stead.dev/stead/internal/platform/config"
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/jobs"
+	"stead.dev/stead/internal/platform/labels"
 	"stead.dev/stead/internal/platform/nodelink"
 	"stead.dev/stead/internal/platform/outbox"
 	"stead.dev/stead/internal/platform/signal"
@@ -180,18 +181,40 @@ func (a asking) unfulfillable(ctx context.Context, q db.Querier) (found []catalo
 		if err != nil {
 			return nil, err
 		}
-		if len(missing) > 0 {
-			found = append(found, catalog.Unfulfillable{Plan: plan.Slug, Missing: nodes.Names(missing)})
+		names := nodes.Names(missing)
+		if lacking, err := a.noNodeWith(ctx, q, plan.NodeLabels); err != nil {
+			return nil, err
+		} else if lacking {
+			names = append(names, "labels "+plan.NodeLabels.String())
+		}
+		if len(names) > 0 {
+			found = append(found, catalog.Unfulfillable{Plan: plan.Slug, Missing: names})
 		}
 	}
 	return found, nil
+}
+
+// noNodeWith tells that nodes have joined, and none has these labels.
+func (a asking) noNodeWith(ctx context.Context, q db.Querier, wanted labels.Set) (bool, error) {
+	if a.panel != config.PanelNodes || len(wanted) == 0 {
+		return false, nil
+	}
+	serving := func(t nodes.Target) (bool, error) {
+		found, err := a.nodes.Meaning(ctx, q, t)
+		return slices.ContainsFunc(found, nodes.Node.Serves), err
+	}
+	if some, err := serving(nodes.Target{}); err != nil || !some {
+		return false, err
+	}
+	has, err := serving(nodes.Target{Labels: wanted})
+	return !has, err
 }
 
 // needOf is what a service of a plan asks of a panel.
 func needOf(plan catalog.Sold) nodes.Need {
 	limits := site.Limits(plan.Limits)
 	need := nodes.Need{
-		DiskMB: max(0, limits.Of("disk_mb")), Locations: plan.Locations,
+		DiskMB: max(0, limits.Of("disk_mb")), Locations: plan.Locations, Labels: plan.NodeLabels,
 		Capabilities: []panel.Capability{panel.CapAccounts, panel.CapSites, panel.CapFiles},
 	}
 	for _, p := range sold {

@@ -101,6 +101,7 @@ const (
 	KeyNameserverInvalid          = "nameserver_invalid"
 	KeyNoCommonStore              = "no_common_store"
 	KeyNoPortableBackup           = "no_portable_backup"
+	KeyNoSuitedNode               = "no_suited_node"
 	KeyNodeAlive                  = "node_alive"
 	KeyNodeSilent                 = "node_silent"
 	KeyNotFound                   = "not_found"

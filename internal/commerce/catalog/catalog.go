@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"stead.dev/stead/internal/platform/i18n"
+	"stead.dev/stead/internal/platform/labels"
 	"stead.dev/stead/internal/platform/money"
 )
 
@@ -109,8 +110,10 @@ type details struct {
 	PHPVersions []string `json:"php_versions"`
 	Addons      []string `json:"addons"`
 	Locations   []string `json:"locations"`
-	UpgradeTo   []string `json:"upgrade_to"`
-	DowngradeTo []string `json:"downgrade_to"`
+	// NodeLabels are asked of the nodes on which services are placed. Customers do not see them.
+	NodeLabels  labels.Set `json:"node_labels,omitempty"`
+	UpgradeTo   []string   `json:"upgrade_to"`
+	DowngradeTo []string   `json:"downgrade_to"`
 	// SLA is nil when the plan promises no uptime.
 	SLA *Promise `json:"sla,omitempty"`
 }

@@ -319,6 +319,7 @@ products:
         prices: [{months: 0, usd_cents: -5}, {months: 0, usd_cents: 1}]
         limits: {cpu_percent: -3}
         upgrade_to: [nowhere, one]
+        node_labels: {Disk: nvme}
       - slug: one
         name: One
         prices: []
@@ -326,7 +327,7 @@ products:
 `, []string{
 			`slug "Hosting!"`, `name: has no text in "ru"`, `languages other than`, `category "missing"`, `type "not a type"`,
 			`product web name: has no text`, `stock must be`, `months is 0`, `-5 cents`, `priced twice`, `disk_mb is needed`,
-			`cpu_percent is -3`, `"nowhere" is none`, `"one" is none`, `the plan "one" is in the file twice`, `at least one price`,
+			`cpu_percent is -3`, `"nowhere" is none`, `"one" is none`, `node_labels: "Disk=nvme" is not a label`, `the plan "one" is in the file twice`, `at least one price`,
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {

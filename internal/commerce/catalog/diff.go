@@ -102,6 +102,7 @@ func diffDetails(was, now plan) (all []Change) {
 	add("detail", "php_versions", was.PHPVersions, now.PHPVersions)
 	add("detail", "addons", was.Addons, now.Addons)
 	add("detail", "locations", was.Locations, now.Locations)
+	add("detail", "node_labels", was.NodeLabels.List(), now.NodeLabels.List())
 	add("detail", "upgrade_to", was.UpgradeTo, now.UpgradeTo)
 	add("detail", "downgrade_to", was.DowngradeTo, now.DowngradeTo)
 	add("detail", "sla", was.SLA, now.SLA)

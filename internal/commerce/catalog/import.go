@@ -154,7 +154,8 @@ func (fp fileProduct) product() product {
 	for _, fpl := range fp.Plans {
 		pl := plan{Slug: fpl.Slug, Name: i18n.Text(fpl.Name), Stock: fpl.Stock, OnSale: true, details: details{
 			Limits: Limits(fpl.Limits), PHPVersions: fpl.PHPVersions, Addons: fpl.Addons, Locations: fpl.Locations,
-			UpgradeTo: fpl.UpgradeTo, DowngradeTo: fpl.DowngradeTo, SLA: fpl.SLA,
+			NodeLabels: fpl.NodeLabels,
+			UpgradeTo:  fpl.UpgradeTo, DowngradeTo: fpl.DowngradeTo, SLA: fpl.SLA,
 		}}
 		for _, x := range fpl.Prices {
 			pl.Prices = append(pl.Prices, price{
@@ -178,7 +179,7 @@ func exportProduct(p product) fileProduct {
 	for _, pl := range p.Plans {
 		fpl := filePlan{
 			Slug: pl.Slug, Name: text(pl.Name), Stock: pl.Stock, Limits: fileLimits(pl.Limits), PHPVersions: pl.PHPVersions,
-			Addons: pl.Addons, Locations: pl.Locations, UpgradeTo: pl.UpgradeTo, DowngradeTo: pl.DowngradeTo, SLA: pl.SLA,
+			Addons: pl.Addons, Locations: pl.Locations, NodeLabels: pl.NodeLabels, UpgradeTo: pl.UpgradeTo, DowngradeTo: pl.DowngradeTo, SLA: pl.SLA,
 		}
 		for _, x := range pl.Prices {
 			fpl.Prices = append(fpl.Prices, filePrice{

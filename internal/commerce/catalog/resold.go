@@ -10,6 +10,7 @@ import (
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/fault"
 	"stead.dev/stead/internal/platform/i18n"
+	"stead.dev/stead/internal/platform/labels"
 	"stead.dev/stead/internal/platform/money"
 	"stead.dev/stead/internal/platform/page"
 )
@@ -108,6 +109,8 @@ type Sold struct {
 	Slug      string
 	Limits    map[string]int64
 	Locations []string // none: anywhere
+	// NodeLabels are asked of nodes.
+	NodeLabels labels.Set
 	// PHPVersions that customers may choose, by the catalogue; none: those that there are.
 	PHPVersions []string
 }
@@ -115,7 +118,7 @@ type Sold struct {
 func (p *plan) asks() Sold {
 	limits := map[string]int64{}
 	p.Limits.each(func(name string, value int64) { limits[name] = value })
-	return Sold{ID: p.ID, Slug: p.Slug, Limits: limits, Locations: p.Locations, PHPVersions: p.PHPVersions}
+	return Sold{ID: p.ID, Slug: p.Slug, Limits: limits, Locations: p.Locations, NodeLabels: p.NodeLabels, PHPVersions: p.PHPVersions}
 }
 
 // OnSale lists the plans that are on sale.

@@ -11,6 +11,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"stead.dev/stead/internal/platform/i18n"
+	"stead.dev/stead/internal/platform/labels"
 )
 
 // Problems lists everything that is wrong with a file. It is an error for the operator.
@@ -54,6 +55,7 @@ type filePlan struct {
 	PHPVersions []string    `yaml:"php_versions,omitempty,flow"`
 	Addons      []string    `yaml:"addons,omitempty,flow"`
 	Locations   []string    `yaml:"locations,omitempty,flow"`
+	NodeLabels  labels.Set  `yaml:"node_labels,omitempty,flow"`
 	UpgradeTo   []string    `yaml:"upgrade_to,omitempty,flow"`
 	DowngradeTo []string    `yaml:"downgrade_to,omitempty,flow"`
 	SLA         *Promise    `yaml:"sla,omitempty"`
@@ -223,6 +225,9 @@ func (pl filePlan) check(problems *Problems, at string) {
 		}
 	})
 	pl.SLA.check(problems, at)
+	if err := pl.NodeLabels.Check(); err != nil {
+		problems.add("%s node_labels: %s", at, err)
+	}
 	if pl.Stock != nil && *pl.Stock < 0 {
 		problems.add("%s: stock must be 0 or more", at)
 	}

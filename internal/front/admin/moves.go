@@ -17,6 +17,7 @@ type Move struct {
 	AccountID   int64      `json:"account_id"`
 	From        string     `json:"from"` // name of the node
 	To          string     `json:"to"`   // empty until room is reserved there, and of one that failed
+	Wanted      MoveTarget `json:"wanted" doc:"To which nodes it was asked to move; empty members are any."`
 	State       string     `json:"state" enum:"running,moved,failed" doc:"moved: the service is on the other node whole; failed: it stayed where it was"`
 	Step        string     `json:"step" enum:"lower,plan,save,adopt,check,make,hold,ready,commit,fill,restore,open,undo,leave,keep,closed" doc:"What is done next; leave and keep are about what is left on the former node"`
 	WaitsUntil  *time.Time `json:"waits_until" doc:"When caches of the DNS have forgotten the former TTL, so that a planned move begins"`
@@ -30,9 +31,16 @@ type Move struct {
 	ClosedAt    *time.Time `json:"closed_at"`
 }
 
+// MoveTarget says to which nodes services are to move.
+type MoveTarget struct {
+	Node     string            `json:"node"`
+	Location string            `json:"location"`
+	Labels   map[string]string `json:"labels"`
+}
+
 func moveOf(m moves.Move, names map[string]string) Move {
 	shown := Move{
-		ID: m.ID, Kind: string(m.Kind), ServiceID: m.ServiceID, AccountID: m.AccountID, From: names[m.From], To: names[m.To], State: "running",
+		ID: m.ID, Kind: string(m.Kind), ServiceID: m.ServiceID, AccountID: m.AccountID, From: names[m.From], To: names[m.To], Wanted: MoveTarget{m.Wanted.Node, m.Wanted.Location, m.Wanted.Labels}, State: "running",
 		Step: string(m.Step), WaitsUntil: m.LoweredUntil, BackupID: m.BackupID, ErrorKey: m.FailureKey, Cause: m.Cause, CreatedAt: m.CreatedAt,
 		CommittedAt: m.CommittedAt, OpenedAt: m.OpenedAt, LeftAt: m.LeftAt, ClosedAt: m.ClosedAt,
 	}
@@ -79,8 +87,8 @@ func (a *Admin) RecoverNode(ctx context.Context, r moves.Recovery) (Recovery, er
 	return out, err
 }
 
-// MoveService begins to move a service to another node while it lives; without a name to the one that suits it best.
-func (a *Admin) MoveService(ctx context.Context, id int64, to string, now bool) (Move, error) {
+// MoveService begins to move a service to another node while it lives: of those meant, to the one that suits it best.
+func (a *Admin) MoveService(ctx context.Context, id int64, to moves.Target, now bool) (Move, error) {
 	s, err := a.Service(ctx, id)
 	if err != nil {
 		return Move{}, err
@@ -98,7 +106,7 @@ type Evacuation struct {
 }
 
 // EvacuateNode begins to move all services of a living node to others, and places no more on it.
-func (a *Admin) EvacuateNode(ctx context.Context, name, to string, now bool) (Evacuation, error) {
+func (a *Admin) EvacuateNode(ctx context.Context, name string, to moves.Target, now bool) (Evacuation, error) {
 	ctx = a.change(ctx, "node.evacuate", "", nodeSubject(name))
 	begun, err := a.Moves.Evacuate(ctx, name, to, now)
 	if err == nil {

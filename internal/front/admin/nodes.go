@@ -16,6 +16,7 @@ type Node struct {
 	ID             int64             `json:"id"`
 	Name           string            `json:"name"`
 	Location       string            `json:"location"`
+	Labels         map[string]string `json:"labels" doc:"By their keys; a plain tag has an empty value."`
 	Region         string            `json:"region"` // what monitors call its place
 	Checks         bool              `json:"checks"` // whether it makes checks of monitors
 	State          string            `json:"state"`
@@ -35,7 +36,7 @@ type Node struct {
 
 func (a *Admin) node(n nodes.Node) Node {
 	shown := Node{
-		ID: n.ID, Name: n.Name, Location: n.Location, Region: n.Region(), Checks: n.Checks, State: string(n.Shown(a.Clock.Now())), Maintenance: n.Maintenance, Services: n.Placed,
+		ID: n.ID, Name: n.Name, Location: n.Location, Labels: n.Labels, Region: n.Region(), Checks: n.Checks, State: string(n.Shown(a.Clock.Now())), Maintenance: n.Maintenance, Services: n.Placed,
 		MaxAccounts: n.MaxAccounts, SoldDiskMB: n.PlacedDiskMB, SellableDiskMB: n.Capacity.DiskMB * n.DiskPercent / 100,
 		Address: n.Address, Version: n.Version, Capabilities: []string{}, Capacity: n.Capacity,
 		CertificateEnd: n.CertificateEndsAt, JoinedAt: n.JoinedAt, LastSeenAt: n.LastSeenAt,
@@ -178,6 +179,6 @@ func (a *Admin) RemoveNode(ctx context.Context, name string, force bool) (Node, 
 	return a.node(n), err
 }
 
-const nodeColumns = "name, location, region, checks, state, maintenance, max_accounts, disk_percent"
+const nodeColumns = "name, location, labels, region, checks, state, maintenance, max_accounts, disk_percent"
 
 func nodeSubject(name string) subject { return rowOf("node", "nodes_nodes", nodeColumns, "name", name) }

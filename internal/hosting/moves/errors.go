@@ -15,6 +15,8 @@ var (
 	ErrRunning = fault.Define(fault.KindConflict, "move_running")
 	// ErrNoNode refuses to move a service that is not on a node.
 	ErrNoNode = fault.Define(fault.KindUnprocessable, "service_not_on_node")
+	// ErrUnsuited refuses to move services to nodes of which none has what they need.
+	ErrUnsuited = fault.Define(fault.KindUnprocessable, "no_suited_node")
 	// errNoStore says that the two nodes have no store of backups in common.
 	errNoStore = fault.Define(fault.KindUnprocessable, "no_common_store")
 	// errDisturbed says that a service could not be kept unchanged for as long as the last copy takes.

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"stead.dev/stead/internal/platform/fault"
+	"stead.dev/stead/internal/platform/labels"
+	"stead.dev/stead/internal/platform/page"
 	"stead.dev/stead/internal/platform/testkit"
 	"stead.dev/stead/internal/port/panel"
 )
@@ -24,7 +26,7 @@ func (w *world) visit(name string) (int, string) {
 
 func (w *world) move(to string) Move {
 	w.T.Helper()
-	m, err := w.Move(w.T.Context(), 7, to, false)
+	m, err := w.Move(w.T.Context(), 7, Target{Node: to}, false)
 	w.must(err)
 	return m
 }
@@ -88,7 +90,7 @@ func TestAServiceMovesWhileItLives(t *testing.T) {
 		}
 
 		// And back, once what was left is gone.
-		if _, err := w.Move(t.Context(), 7, "first", true); !errors.Is(err, fault.OutOfStock) {
+		if _, err := w.Move(t.Context(), 7, Target{Node: "first"}, true); !errors.Is(err, fault.OutOfStock) {
 			t.Errorf("back to where its files lie: %v", err)
 		}
 		w.clock.Advance(keptAfter + time.Hour)
@@ -140,7 +142,7 @@ func TestAPlannedMoveWaitsForTheDNS(t *testing.T) {
 			t.Error("of a move that was called off the TTL stays low")
 		}
 		w.Wait = time.Minute
-		all, err := w.Evacuate(t.Context(), "first", "", false)
+		all, err := w.Evacuate(t.Context(), "first", Target{}, false)
 		w.must(err)
 		waits(all[0].ID, w.Wait)
 		w.until(all[0].ID, Leave)
@@ -301,11 +303,11 @@ func TestWhatCannotBeMoved(t *testing.T) {
 	engines(t, func(w *world) {
 		refused := func(what, to string, want *fault.Def) {
 			t.Helper()
-			if _, err := w.Move(t.Context(), 7, to, true); !errors.Is(err, want) {
+			if _, err := w.Move(t.Context(), 7, Target{Node: to}, true); !errors.Is(err, want) {
 				t.Errorf("%s: %v, want %s", what, err, want.Key)
 			}
 		}
-		if _, err := w.Move(t.Context(), 8, "", true); !errors.Is(err, fault.NotFound) {
+		if _, err := w.Move(t.Context(), 8, Target{}, true); !errors.Is(err, fault.NotFound) {
 			t.Errorf("an unknown service: %v", err)
 		}
 		refused("to where it is", "first", fault.Validation)
@@ -318,7 +320,7 @@ func TestWhatCannotBeMoved(t *testing.T) {
 		w.full = false
 		w.dead[first] = true
 		refused("from a silent node", "", ErrNodeSilent)
-		if _, err := w.Evacuate(t.Context(), "first", "", true); !errors.Is(err, ErrNodeSilent) {
+		if _, err := w.Evacuate(t.Context(), "first", Target{}, true); !errors.Is(err, ErrNodeSilent) {
 			t.Errorf("a silent node is evacuated: %v", err)
 		}
 		delete(w.dead, first)
@@ -328,9 +330,9 @@ func TestWhatCannotBeMoved(t *testing.T) {
 		refused("one on no node", "", ErrNoNode)
 		w.exec(`UPDATE test_services SET panel = 'node:1' WHERE id = 7`)
 
-		all, err := w.Evacuate(t.Context(), "first", "second", true)
+		all, err := w.Evacuate(t.Context(), "first", Target{Node: "second"}, true)
 		w.must(err)
-		again, err := w.Evacuate(t.Context(), "first", "second", true)
+		again, err := w.Evacuate(t.Context(), "first", Target{Node: "second"}, true)
 		w.must(err)
 		if len(all) != 1 || all[0].Step != Plan || len(again) != 1 || again[0].ID != all[0].ID {
 			t.Errorf("begun %+v, then %+v", all, again)
@@ -360,7 +362,7 @@ func TestAnEvacuationStopsWhereSomethingIsWrong(t *testing.T) {
 			w.exec(`INSERT INTO test_services VALUES ($1, 1, 'node:1', 'active', 0, FALSE, '192.0.2.1', 'node:1')`, id)
 		}
 		for range 2 {
-			all, err := w.Evacuate(t.Context(), "first", "second", true)
+			all, err := w.Evacuate(t.Context(), "first", Target{Node: "second"}, true)
 			w.must(err)
 			if len(all) != 6 {
 				t.Fatalf("begun: %+v", all)
@@ -381,5 +383,48 @@ func TestAnEvacuationStopsWhereSomethingIsWrong(t *testing.T) {
 			}
 			w.clock.Advance(time.Hour)
 		}
+	})
+}
+
+// TestOperatorsSayWhereToByLabels: a target that means no living node, or none that has what the service needs, is refused and
+// nothing is begun; the move remembers its target until there is room.
+func TestOperatorsSayWhereToByLabels(t *testing.T) {
+	engines(t, func(w *world) {
+		w.write(first, "before the move")
+		nvme := labels.Set{"disk": "nvme"}
+		refused := func(to Target, want *fault.Def, field string) {
+			t.Helper()
+			_, moving := w.Move(t.Context(), 7, to, true)
+			_, evacuating := w.Evacuate(t.Context(), "first", to, true)
+			_, recovering := w.Recover(t.Context(), Recovery{Node: "first", To: to, Force: true})
+			for what, err := range map[string]error{"move": moving, "evacuate": evacuating, "recover": recovering} {
+				var refusal *fault.Error
+				if !errors.As(err, &refusal) || refusal.Def != want || field != "" && refusal.Invalid[field] == nil {
+					t.Errorf("%s to %+v: %v", what, to, err)
+				}
+			}
+			if all, total, err := w.List(t.Context(), Filter{}, page.Params{}); total != 0 {
+				t.Errorf("to %+v began %+v, %v", to, all, err)
+			}
+		}
+		refused(Target{Location: "at-first"}, fault.Validation, "location")
+		refused(Target{Location: "nowhere"}, fault.Validation, "location")
+		refused(Target{Labels: labels.Set{"disk": "sata"}}, fault.Validation, "labels")
+		refused(Target{Labels: labels.Set{"Disk": "nv me"}}, fault.Validation, "labels")
+		refused(Target{Location: "at-first", Labels: nvme}, fault.Validation, "labels")
+		refused(Target{Node: "second", Labels: labels.Set{"gpu": ""}}, fault.Validation, "labels")
+		w.unsuited = true
+		refused(Target{Labels: nvme}, ErrUnsuited, "")
+		w.unsuited = false
+
+		w.full = true
+		all, err := w.Evacuate(t.Context(), "first", Target{Location: "at-second", Labels: nvme}, true)
+		w.must(err)
+		if len(all) != 1 || all[0].Wanted.Location != "at-second" || all[0].Wanted.Labels["disk"] != "nvme" {
+			t.Fatalf("begun: %+v", all)
+		}
+		w.full = false
+		w.until(all[0].ID, Keep)
+		w.served(second, 1)
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"time"
 
+	"stead.dev/stead/internal/platform/labels"
 	"stead.dev/stead/internal/port/panel"
 )
 
@@ -46,12 +47,21 @@ const keptAfter = 7 * 24 * time.Hour
 // restoreTries is how often a restore is tried. The service is left without then, and the operator told.
 const restoreTries = 3
 
+// Target says to which nodes an operator wants a service to move; empty members mean any.
+type Target struct {
+	Node     string // by its name
+	Location string
+	Labels   labels.Set
+}
+
+func (t Target) any() bool { return t.Node == "" && t.Location == "" && len(t.Labels) == 0 }
+
 // Move is a row of moves_moves.
 type Move struct {
 	ID, AccountID, ServiceID int64
 	Kind                     Kind
 	From, To                 string // panels
-	Wanted                   string // node that the operator named
+	Wanted                   Target
 	Empty                    bool
 	BackupID                 *int64
 	Refused                  []int64 // backups

@@ -167,8 +167,8 @@ func TestWhoRecoversFromWhat(t *testing.T) {
 		refused(Recovery{Node: "third"}, fault.NotFound)
 		refused(Recovery{Node: "first"}, ErrNodeAlive)
 		w.draining[first] = true
-		refused(Recovery{Node: "first", To: "first"}, fault.Validation)
-		refused(Recovery{Node: "first", To: "third"}, fault.Validation)
+		refused(Recovery{Node: "first", To: Target{Node: "first"}}, fault.Validation)
+		refused(Recovery{Node: "first", To: Target{Node: "third"}}, fault.Validation)
 		delete(w.draining, first)
 		out, err := w.Recover(t.Context(), Recovery{Node: "first", Force: true})
 		w.must(err)

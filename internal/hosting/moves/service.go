@@ -6,12 +6,15 @@ import (
 	"errors"
 	"log/slog"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"stead.dev/stead/internal/hosting/site"
 	"stead.dev/stead/internal/platform/clock"
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/fault"
+	"stead.dev/stead/internal/platform/labels"
 	"stead.dev/stead/internal/platform/nodelink"
 	"stead.dev/stead/internal/platform/page"
 	"stead.dev/stead/internal/port/panel"
@@ -45,9 +48,12 @@ type Services interface {
 
 // Places is the room on nodes.
 type Places interface {
-	// Take moves the room of a service to a node: to the named one, or without a name to the one that suits best and is
-	// none of those panels. fault.OutOfStock: there is no room; the transaction must end then.
-	Take(ctx context.Context, tx *db.Tx, serviceID int64, node string, except []string) (panelName string, err error)
+	// Take moves the room of a service to the node that suits best of those that a target means, and is none of those panels.
+	// fault.OutOfStock: there is no room; the transaction must end then.
+	Take(ctx context.Context, tx *db.Tx, serviceID int64, target Target, except []string) (panelName string, err error)
+	// Suited tells that a target means some node that has what the service needs, whether it has room now or not, and is none of
+	// those panels.
+	Suited(ctx context.Context, q db.Querier, serviceID int64, target Target, except []string) (bool, error)
 	// GiveBack moves it to a panel whether that has it or not.
 	GiveBack(ctx context.Context, tx *db.Tx, serviceID int64, panelName string) error
 }
@@ -56,6 +62,8 @@ type Places interface {
 type Nodes interface {
 	// Node finds a machine by its name. fault.NotFound: there is none.
 	Node(ctx context.Context, q db.Querier, name string) (Node, error)
+	// Meant lists the machines that a target means.
+	Meant(ctx context.Context, q db.Querier, target Target) ([]Node, error)
 	// On is the machine that a panel is. fault.NotFound: it is none, or was removed.
 	On(ctx context.Context, q db.Querier, panelName string) (Node, error)
 	// Gone tells that a panel is a machine that was removed.
@@ -134,7 +142,7 @@ func (s *Service) Connect(n Needs) { s.Needs = n }
 // Recovery is what an operator asks for.
 type Recovery struct {
 	Node  string // the dead one
-	To    string // the node on which its services are made; empty: any that suits
+	To    Target // the nodes on which its services are made
 	Empty bool   // services without a backup are made without content
 	Force bool   // though the node reports
 }
@@ -161,6 +169,9 @@ func (s *Service) Recover(ctx context.Context, r Recovery) (out Recovered, err e
 			return err
 		}
 		on, sizes, err := s.smallFirst(ctx, tx, from.Panel)
+		if err == nil {
+			err = s.suited(ctx, tx, from, r.To, on)
+		}
 		if err != nil {
 			return err
 		}
@@ -182,16 +193,60 @@ func (s *Service) Recover(ctx context.Context, r Recovery) (out Recovered, err e
 	return out, err
 }
 
-// target refuses a node to which an operator wants services that leave another one; empty is any.
-func (s *Service) target(ctx context.Context, tx *db.Tx, from Node, name string) error {
-	if name == "" {
+// target refuses nodes to which an operator wants services that leave another one.
+func (s *Service) target(ctx context.Context, tx *db.Tx, from Node, t Target) error {
+	if t.Labels.Check() != nil {
+		return fault.InvalidData("labels", "labels", map[string]any{"Value": labels.Most})
+	}
+	if t.Node != "" {
+		to, err := s.Nodes.Node(ctx, tx, t.Node)
+		if errors.Is(err, fault.NotFound) || err == nil && (to.Panel == from.Panel || !to.Alive) {
+			return fault.Invalid("to", "move_target")
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if t.any() {
 		return nil
 	}
-	to, err := s.Nodes.Node(ctx, tx, name)
-	if errors.Is(err, fault.NotFound) || err == nil && (to.Panel == from.Panel || !to.Alive) {
-		return fault.Invalid("to", "move_target")
+	meant, err := s.Nodes.Meant(ctx, tx, t)
+	if err != nil || slices.ContainsFunc(meant, func(n Node) bool { return n.Panel != from.Panel && n.Alive }) {
+		return err
 	}
-	return err
+	field := "location"
+	if len(t.Labels) > 0 {
+		field = "labels"
+	}
+	return fault.Invalid(field, "move_targets")
+}
+
+// unsuitedMost is how many services are named that a target means no node for.
+const unsuitedMost = 20
+
+// suited refuses services of which a target means no node that has what they need. Without a target they wait for one.
+func (s *Service) suited(ctx context.Context, tx *db.Tx, from Node, t Target, all []site.Site) error {
+	if t.any() {
+		return nil
+	}
+	var unsuited []string
+	for _, of := range all {
+		ok, err := s.Places.Suited(ctx, tx, of.ServiceID, t, []string{from.Panel})
+		if err != nil {
+			return err
+		}
+		if !ok && len(unsuited) == unsuitedMost {
+			unsuited = append(unsuited, "…")
+			break
+		}
+		if !ok {
+			unsuited = append(unsuited, strconv.FormatInt(of.ServiceID, 10))
+		}
+	}
+	if unsuited == nil {
+		return nil
+	}
+	return ErrUnsuited.With(fault.Fields{"services": strings.Join(unsuited, ", ")})
 }
 
 // smallFirst lists the services on a panel by the sizes of their newest backups, and these sizes.
@@ -213,9 +268,9 @@ func (s *Service) smallFirst(ctx context.Context, tx *db.Tx, panelName string) (
 	return on, sizes, nil
 }
 
-// Move begins to move a service to another node while it lives: to the named one, or without a name to the one that suits it
+// Move begins to move a service to another node while it lives: to the one of those meant that suits it
 // best. Room is reserved there at once. The rest waits until caches of the DNS forget the service soon, unless it is to begin now.
-func (s *Service) Move(ctx context.Context, serviceID int64, to string, now bool) (m Move, err error) {
+func (s *Service) Move(ctx context.Context, serviceID int64, to Target, now bool) (m Move, err error) {
 	err = s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
 		of, err := s.Services.Wanted(ctx, tx, serviceID)
 		if err == nil {
@@ -248,6 +303,9 @@ func (s *Service) Move(ctx context.Context, serviceID int64, to string, now bool
 		if err != nil {
 			return err
 		}
+		if err := s.suited(ctx, tx, from, to, []site.Site{of}); err != nil {
+			return err
+		}
 		taken, err := s.Places.Take(ctx, tx, serviceID, to, append(except, from.Panel))
 		if err != nil {
 			return err
@@ -265,7 +323,7 @@ func (s *Service) Move(ctx context.Context, serviceID int64, to string, now bool
 
 // Evacuate begins to move all services of a living node to others, the small ones first and a few at a time, until some could
 // not be moved. Asked again, it begins what is missing. As with Move, they wait for the DNS, unless they are to begin now.
-func (s *Service) Evacuate(ctx context.Context, node, to string, now bool) (all []Move, err error) {
+func (s *Service) Evacuate(ctx context.Context, node string, to Target, now bool) (all []Move, err error) {
 	err = s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
 		all = nil
 		from, err := s.Nodes.Node(ctx, tx, node)
@@ -279,6 +337,9 @@ func (s *Service) Evacuate(ctx context.Context, node, to string, now bool) (all 
 			return err
 		}
 		on, _, err := s.smallFirst(ctx, tx, from.Panel)
+		if err == nil {
+			err = s.suited(ctx, tx, from, to, on)
+		}
 		if err != nil {
 			return err
 		}

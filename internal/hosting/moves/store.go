@@ -13,7 +13,7 @@ import (
 var rows = db.Map(func(m *Move) db.Fields {
 	return db.Fields{
 		"id": &m.ID, "account_id": &m.AccountID, "service_id": &m.ServiceID, "kind": &m.Kind, "from_panel": &m.From, "to_panel": &m.To,
-		"wanted": &m.Wanted, "empty": &m.Empty, "backup_id": &m.BackupID, "refused": db.JSON(&m.Refused), "epoch": &m.Epoch,
+		"wanted": &m.Wanted.Node, "wanted_location": &m.Wanted.Location, "wanted_labels": db.JSON(&m.Wanted.Labels), "empty": &m.Empty, "backup_id": &m.BackupID, "refused": db.JSON(&m.Refused), "epoch": &m.Epoch,
 		"step": &m.Step, "step_at": &m.StepAt, "lowered_until": &m.LoweredUntil, "tries": &m.Tries, "pinned": &m.Pinned, "failure_key": &m.FailureKey, "cause": &m.Cause,
 		"created_at": &m.CreatedAt, "committed_at": &m.CommittedAt, "opened_at": &m.OpenedAt, "left_at": &m.LeftAt, "closed_at": &m.ClosedAt,
 	}
@@ -36,10 +36,14 @@ func lock(ctx context.Context, tx *db.Tx, id int64) (Move, error) {
 
 // insert adds a move at its first step; false when the service has one already.
 func insert(ctx context.Context, tx *db.Tx, m Move) (id int64, ok bool, err error) {
-	err = tx.QueryRow(ctx, `INSERT INTO moves_moves (account_id, service_id, kind, from_panel, wanted, empty, step, step_at, created_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $8)
+	labels, err := json.Marshal(m.Wanted.Labels.With(nil, nil))
+	if err != nil {
+		return 0, false, err
+	}
+	err = tx.QueryRow(ctx, `INSERT INTO moves_moves (account_id, service_id, kind, from_panel, wanted, empty, step, step_at, created_at, wanted_location,
+			wanted_labels) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $8, $9, $10)
 		ON CONFLICT (service_id) WHERE step NOT IN ('undo', 'leave', 'keep', 'closed') DO NOTHING RETURNING id`,
-		m.AccountID, m.ServiceID, m.Kind, m.From, m.Wanted, m.Empty, m.Step, tx.Now).Scan(&id)
+		m.AccountID, m.ServiceID, m.Kind, m.From, m.Wanted.Node, m.Empty, m.Step, tx.Now, m.Wanted.Location, string(labels)).Scan(&id)
 	if errors.Is(err, db.ErrNoRows) {
 		return 0, false, nil
 	}

@@ -33,6 +33,7 @@ type world struct {
 	draining map[string]bool
 	gone     map[string]bool
 	full     bool
+	unsuited bool // no node has what the service needs
 	copies   []Copy
 	passport map[int64]panel.Passport
 	newest   *time.Time
@@ -207,13 +208,42 @@ func (w *world) Panel(name string) (panel.Panel, bool) {
 }
 
 // Take implements Places.
-func (w *world) Take(ctx context.Context, tx *db.Tx, id int64, name string, except []string) (string, error) {
+func (w *world) Take(ctx context.Context, tx *db.Tx, id int64, t Target, except []string) (string, error) {
 	for at, named := range map[string]string{first: "first", second: "second"} {
-		if (name == "" || name == named) && !w.full && !slices.Contains(except, at) {
+		if w.means(named, t) && !w.full && !slices.Contains(except, at) {
 			return at, w.GiveBack(ctx, tx, id, at)
 		}
 	}
 	return "", fault.OutOfStock.New()
+}
+
+// means tells that a target means a machine: both are at their own place, and only the second has the label.
+func (*world) means(name string, t Target) bool {
+	return (t.Node == "" || t.Node == name) && (t.Location == "" || t.Location == "at-"+name) && (len(t.Labels) == 0 || name == "second" && t.Labels["disk"] == "nvme")
+}
+
+// Suited implements Places.
+func (w *world) Suited(_ context.Context, _ db.Querier, _ int64, t Target, except []string) (bool, error) {
+	for at, named := range map[string]string{first: "first", second: "second"} {
+		if w.means(named, t) && !slices.Contains(except, at) {
+			return !w.unsuited, nil
+		}
+	}
+	return false, nil
+}
+
+// Meant implements Nodes.
+func (w *world) Meant(ctx context.Context, q db.Querier, t Target) (all []Node, err error) {
+	for _, name := range []string{"first", "second"} {
+		n, err := w.Node(ctx, q, name)
+		if err != nil {
+			return nil, err
+		}
+		if w.means(name, t) {
+			all = append(all, n)
+		}
+	}
+	return all, nil
 }
 
 // GiveBack implements Places.

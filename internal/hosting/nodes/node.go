@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"stead.dev/stead/internal/platform/fault"
+	"stead.dev/stead/internal/platform/labels"
 	"stead.dev/stead/internal/platform/nodelink"
 	"stead.dev/stead/internal/port/panel"
 )
@@ -34,6 +35,7 @@ type Node struct {
 	ID           int64
 	Name         string
 	Location     string // as plans name it; empty suits plans that name none
+	Labels       labels.Set
 	State        State
 	Maintenance  bool  // operators work at it: it gets nothing more, and that it is silent alarms nobody
 	MaxAccounts  int64 // 0: no bound
@@ -109,16 +111,35 @@ func (n Node) obstacle(need Need, missing []panel.Capability, now time.Time) str
 		return "is under maintenance"
 	case !n.alive(now):
 		return "does not report"
-	case len(need.Locations) > 0 && !slices.Contains(need.Locations, n.Location):
-		return "is at another location"
-	case len(missing) > 0:
-		return "lacks " + strings.Join(Names(missing), ", ")
+	case n.unsuited(need, missing) != "":
+		return n.unsuited(need, missing)
 	case n.MaxAccounts > 0 && n.Placed >= n.MaxAccounts:
 		return fmt.Sprintf("has its %d services", n.MaxAccounts)
 	case n.PlacedDiskMB+need.DiskMB > n.soldDiskMB():
 		return fmt.Sprintf("has sold %d of %d MB of disk", n.PlacedDiskMB, n.soldDiskMB())
 	case n.DiskLow():
 		return fmt.Sprintf("has %d MB of its disk free", n.Capacity.DiskFreeMB)
+	default:
+		return ""
+	}
+}
+
+// unsuited says why a service is never placed on the node, however much room it has; empty: it may be.
+func (n Node) unsuited(need Need, missing []panel.Capability) string {
+	lacking := n.Labels.Lacking(need.Labels)
+	for key, value := range n.Labels.Lacking(need.Target.Labels) {
+		lacking[key] = value
+	}
+	switch {
+	case need.Target.Node != "" && n.Name != need.Target.Node:
+		return "is not the node that was asked for"
+	case len(need.Locations) > 0 && !slices.Contains(need.Locations, n.Location),
+		need.Target.Location != "" && n.Location != need.Target.Location:
+		return "is at another location"
+	case len(lacking) > 0:
+		return "lacks the label " + lacking.String()
+	case len(missing) > 0:
+		return "lacks " + strings.Join(Names(missing), ", ")
 	default:
 		return ""
 	}
@@ -145,11 +166,24 @@ func (n Node) share() int64 {
 // Need is what a service asks of the node that it is placed on.
 type Need struct {
 	ServiceID int64
-	DiskMB    int64    // that its plan allows; 0 where the plan sets no bound
-	Locations []string // that its plan is sold in; none: anywhere
+	DiskMB    int64      // that its plan allows; 0 where the plan sets no bound
+	Locations []string   // that its plan is sold in; none: anywhere
+	Labels    labels.Set // that its plan asks of nodes
 	// Capabilities that its plan promises.
 	Capabilities []panel.Capability
+	// Target is what an operator asks of the node besides.
+	Target Target
 }
+
+// Target says which nodes an operator means; empty members mean all.
+type Target struct {
+	Node     string // by its name
+	Location string
+	Labels   labels.Set
+}
+
+// Means tells that the node is one of them.
+func (t Target) Means(n Node) bool { return n.unsuited(Need{Target: t}, nil) == "" }
 
 // candidates are the nodes with room for need, the emptiest first, and what keeps it from the others.
 func candidates(all []Node, need Need, now time.Time) (fit []Node, obstacles []string) {
@@ -204,6 +238,9 @@ type Change struct {
 	Location    *string
 	MaxAccounts *int64
 	DiskPercent *int64
+	// Labels are set beside those that it has; RemoveLabels are keys.
+	Labels       labels.Set
+	RemoveLabels []string
 }
 
 // apply returns the node after the change.
@@ -217,7 +254,8 @@ func (c Change) apply(n Node) (Node, error) {
 	if c.DiskPercent != nil {
 		n.DiskPercent = *c.DiskPercent
 	}
-	wanted := NewNode{Name: n.Name, Location: n.Location, Region: n.RegionName, MaxAccounts: n.MaxAccounts, DiskPercent: n.DiskPercent}
+	n.Labels = n.Labels.With(c.Labels, c.RemoveLabels)
+	wanted := NewNode{Name: n.Name, Location: n.Location, Labels: n.Labels, Region: n.RegionName, MaxAccounts: n.MaxAccounts, DiskPercent: n.DiskPercent}
 	if n.DiskPercent == 0 { // which stands for the default only in a new node
 		wanted.DiskPercent = -1
 	}
@@ -248,6 +286,7 @@ type NewNode struct {
 	Region      string // what monitors call its place; empty: as Node.Region says
 	MaxAccounts int64
 	DiskPercent int64 // 0: 100
+	Labels      labels.Set
 }
 
 // maxDiskPercent bounds how many times over a node's disk can be sold.
@@ -268,6 +307,8 @@ func (n *NewNode) validate() error {
 		return fault.InvalidData("disk_percent", "minimum", map[string]any{"Value": 1})
 	case n.DiskPercent > maxDiskPercent:
 		return fault.InvalidData("disk_percent", "maximum", map[string]any{"Value": maxDiskPercent})
+	case n.Labels.Check() != nil:
+		return fault.InvalidData("labels", "labels", map[string]any{"Value": labels.Most})
 	default:
 		return validateRegion(n.Region)
 	}

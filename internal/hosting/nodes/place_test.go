@@ -15,6 +15,7 @@ import (
 	"stead.dev/stead/internal/hosting/nodes"
 	"stead.dev/stead/internal/node/agent"
 	"stead.dev/stead/internal/platform/db"
+	"stead.dev/stead/internal/platform/labels"
 	"stead.dev/stead/internal/platform/nodelink"
 	"stead.dev/stead/internal/platform/testkit"
 	"stead.dev/stead/internal/port/panel"
@@ -358,6 +359,72 @@ func TestWhatAPanelLacksIsKnown(t *testing.T) {
 		got, err := w.NobodyHas(t.Context(), w.db, append(wanted, panel.CapAccounts))
 		if err != nil || !slices.Equal(got, wanted) {
 			t.Errorf("no node has %v, %v", got, err)
+		}
+	})
+}
+
+// TestNodesAreChosenByTheirLabels: a plan's and an operator's are both asked for, and a node's can be changed while services are on it.
+func TestNodesAreChosenByTheirLabels(t *testing.T) {
+	t.Parallel()
+	engines(t, func(t *testing.T, w *world) {
+		one, _ := w.join(nodes.NewNode{Name: "one", Location: "here", Labels: labels.Set{"disk": "nvme", "gpu": ""}})
+		two, _ := w.join(nodes.NewNode{Name: "two", Location: "there"})
+		id := int64(0)
+		want := func(need nodes.Need, name, cause string) {
+			t.Helper()
+			id++
+			need.ServiceID = id
+			at, err := w.place(need)
+			if err != nil {
+				at = key(err)
+			}
+			if at != name || cause != "" && !strings.Contains(err.Error(), cause) {
+				t.Errorf("%+v is placed on %q, %v", need, at, err)
+			}
+		}
+		nvme, rack := labels.Set{"disk": "nvme"}, labels.Set{"rack": "7"}
+		on1, on2 := nodes.PanelName(one.ID), nodes.PanelName(two.ID)
+		for range 3 {
+			want(nodes.Need{Labels: nvme, DiskMB: 1}, on1, "")
+		}
+		want(nodes.Need{}, on2, "")
+		want(nodes.Need{Labels: nvme, Target: nodes.Target{Location: "there"}}, "out_of_stock", "two lacks the label disk=nvme")
+		want(nodes.Need{Labels: labels.Set{"disk": "sata"}}, "out_of_stock", "one lacks the label disk=sata")
+		want(nodes.Need{Target: nodes.Target{Node: "one", Labels: labels.Set{"gpu": ""}}}, on1, "")
+		want(nodes.Need{Target: nodes.Target{Node: "two", Labels: nvme}}, "out_of_stock", "")
+
+		suited := func(target nodes.Target, want bool, except ...string) {
+			t.Helper()
+			if ok, err := w.Suited(t.Context(), w.db, nodes.Need{Labels: nvme, DiskMB: 1 << 30, Target: target}, except); err != nil || ok != want {
+				t.Errorf("%+v but %v: %v, %v", target, except, ok, err)
+			}
+		}
+		suited(nodes.Target{}, true)
+		suited(nodes.Target{}, false, on1)
+		suited(nodes.Target{Location: "there"}, false)
+
+		n, err := w.Set(t.Context(), "two", nodes.Change{Labels: labels.Set{"disk": "nvme", "rack": "7"}})
+		w.must(err)
+		if n.Labels.String() != "disk=nvme, rack=7" || w.node("two").Labels.String() != n.Labels.String() {
+			t.Errorf("set: %v", n.Labels)
+		}
+		suited(nodes.Target{Location: "there"}, true)
+		want(nodes.Need{Labels: nvme, Target: nodes.Target{Labels: rack}}, on2, "")
+		n, err = w.Set(t.Context(), "two", nodes.Change{RemoveLabels: []string{"rack", "none"}})
+		w.must(err)
+		if n.Labels.String() != "disk=nvme" {
+			t.Errorf("removed: %v", n.Labels)
+		}
+		for _, bad := range []labels.Set{{"Disk": "x"}, {"disk": "a b"}, {"disk": "\x1b[2J"}, {"": ""}} {
+			if _, err := w.Set(t.Context(), "two", nodes.Change{Labels: bad}); key(err) != "validation_failed" {
+				t.Errorf("%v: %v", bad, err)
+			}
+			if _, _, err := w.Add(t.Context(), nodes.NewNode{Name: "three", Labels: bad}); key(err) != "validation_failed" {
+				t.Errorf("%v: %v", bad, err)
+			}
+		}
+		if w.node("two").Labels.String() != "disk=nvme" {
+			t.Errorf("after refusals: %v", w.node("two").Labels)
 		}
 	})
 }

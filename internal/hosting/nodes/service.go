@@ -160,6 +160,12 @@ func (s *Service) Named(ctx context.Context, q db.Querier, name string) (Node, e
 	return all[i], nil
 }
 
+// Meaning lists the nodes that a target means.
+func (s *Service) Meaning(ctx context.Context, q db.Querier, t Target) ([]Node, error) {
+	all, err := list(ctx, q)
+	return slices.DeleteFunc(all, func(n Node) bool { return !t.Means(n) }), err
+}
+
 // Machine is the node that a panel is. fault.NotFound: it is none, or was removed.
 func (s *Service) Machine(ctx context.Context, q db.Querier, panelName string) (Node, error) {
 	id, ok := PanelID(panelName)
@@ -301,7 +307,7 @@ func (s *Service) Place(ctx context.Context, tx *db.Tx, need Need) (string, erro
 	if ok {
 		return PanelName(id), nil
 	}
-	return s.place(ctx, tx, need, "", nil)
+	return s.place(ctx, tx, need, nil)
 }
 
 // PlaceElsewhere moves the room of a service to a node that is none of those panels. fault.OutOfStock: no such node has
@@ -310,15 +316,15 @@ func (s *Service) PlaceElsewhere(ctx context.Context, tx *db.Tx, need Need, fail
 	if err := giveBack(ctx, tx, need.ServiceID); err != nil {
 		return "", err
 	}
-	return s.place(ctx, tx, need, "", failed)
+	return s.place(ctx, tx, need, failed)
 }
 
-// PlaceOn is PlaceElsewhere for the node of that name alone.
-func (s *Service) PlaceOn(ctx context.Context, tx *db.Tx, need Need, name string, failed []string) (string, error) {
-	if err := giveBack(ctx, tx, need.ServiceID); err != nil {
-		return "", err
-	}
-	return s.place(ctx, tx, need, name, failed)
+// Suited tells that some node that is none of those panels suits a need, whether it has room now or not.
+func (s *Service) Suited(ctx context.Context, q db.Querier, need Need, except []string) (bool, error) {
+	all, err := list(ctx, q)
+	return slices.ContainsFunc(all, func(n Node) bool {
+		return n.Serves() && !slices.Contains(except, PanelName(n.ID)) && n.unsuited(need, without(need.Capabilities, n.Capabilities)) == ""
+	}), err
 }
 
 // PutBack moves the room of a service to a node whether that has it or not.
@@ -329,18 +335,14 @@ func (s *Service) PutBack(ctx context.Context, tx *db.Tx, serviceID int64, panel
 	return s.Return(ctx, tx, serviceID, panelName, diskMB)
 }
 
-// place gives a service room on the node that suits it best, and is none of the failed panels; on the node of a name, where
-// there is one.
-func (s *Service) place(ctx context.Context, tx *db.Tx, need Need, name string, failed []string) (string, error) {
+// place gives a service room on the node that suits it best, and is none of the failed panels.
+func (s *Service) place(ctx context.Context, tx *db.Tx, need Need, failed []string) (string, error) {
 	all, err := list(ctx, tx)
 	if err != nil {
 		return "", err
 	}
 	fit, obstacles := candidates(all, need, tx.Now)
 	for _, n := range fit {
-		if name != "" && n.Name != name {
-			continue
-		}
 		if slices.Contains(failed, PanelName(n.ID)) {
 			obstacles = append(obstacles, n.Name+" does not answer")
 			continue

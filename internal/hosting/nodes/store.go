@@ -16,7 +16,7 @@ import (
 // nodeRows reads nodes_nodes.
 var nodeRows = db.Map(func(n *Node) db.Fields {
 	return db.Fields{
-		"id": &n.ID, "name": &n.Name, "location": &n.Location, "region": &n.RegionName, "checks": &n.Checks, "state": &n.State, "maintenance": &n.Maintenance, "address": &n.Address, "version": &n.Version,
+		"id": &n.ID, "name": &n.Name, "location": &n.Location, "labels": db.JSON(&n.Labels), "region": &n.RegionName, "checks": &n.Checks, "state": &n.State, "maintenance": &n.Maintenance, "address": &n.Address, "version": &n.Version,
 		"max_accounts": &n.MaxAccounts, "disk_percent": &n.DiskPercent,
 		"placed_accounts": &n.Placed, "placed_disk_mb": &n.PlacedDiskMB,
 		"capabilities": db.JSON(&n.Capabilities),
@@ -60,9 +60,13 @@ func lockInvited(ctx context.Context, tx *db.Tx, tokenHash []byte) (Node, error)
 }
 
 func insert(ctx context.Context, tx *db.Tx, n NewNode, tokenHash []byte, expires time.Time) (id int64, err error) {
+	labels, err := json.Marshal(n.Labels.With(nil, nil))
+	if err != nil {
+		return 0, err
+	}
 	err = tx.QueryRow(ctx, `INSERT INTO nodes_nodes (name, location, state, max_accounts, disk_percent, token_hash,
-			token_expires_at, created_at, region) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) RETURNING id`,
-		n.Name, n.Location, Joining, n.MaxAccounts, n.DiskPercent, tokenHash, expires, tx.Now, n.Region).Scan(&id)
+			token_expires_at, created_at, region, labels) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) RETURNING id`,
+		n.Name, n.Location, Joining, n.MaxAccounts, n.DiskPercent, tokenHash, expires, tx.Now, n.Region, string(labels)).Scan(&id)
 	return id, err
 }
 
@@ -85,8 +89,12 @@ func setState(ctx context.Context, tx *db.Tx, id int64, state State) error {
 }
 
 func setShare(ctx context.Context, tx *db.Tx, n Node) error {
-	_, err := tx.Exec(ctx, `UPDATE nodes_nodes SET location = $1, max_accounts = $2, disk_percent = $3 WHERE id = $4`,
-		n.Location, n.MaxAccounts, n.DiskPercent, n.ID)
+	labels, err := json.Marshal(n.Labels)
+	if err != nil {
+		return err
+	}
+	_, err = tx.Exec(ctx, `UPDATE nodes_nodes SET location = $1, max_accounts = $2, disk_percent = $3, labels = $4 WHERE id = $5`,
+		n.Location, n.MaxAccounts, n.DiskPercent, string(labels), n.ID)
 	return err
 }
 

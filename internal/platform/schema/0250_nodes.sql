@@ -13,6 +13,7 @@ CREATE TABLE nodes_nodes (
     id                  {{id}},
     name                TEXT   NOT NULL,              -- what the operator calls it
     location            TEXT   NOT NULL,              -- its location, as the operator names it
+    labels              TEXT   NOT NULL DEFAULT '{}',  -- JSON object: its labels, as the operator sets them
     -- what monitors call its place, as the operator names it; empty for the location, or else the name
     region              TEXT   NOT NULL DEFAULT '',
     checks              BOOLEAN NOT NULL DEFAULT TRUE, -- whether it makes checks of monitors

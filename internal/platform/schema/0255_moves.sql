@@ -10,6 +10,8 @@ CREATE TABLE moves_moves (
     from_panel   TEXT    NOT NULL, -- the panel that it leaves, such as node:3
     to_panel     TEXT    NOT NULL DEFAULT '', -- the panel that it comes to; empty until room is reserved there
     wanted       TEXT    NOT NULL DEFAULT '', -- name of the node to which the operator wants it; empty for any
+    wanted_location TEXT NOT NULL DEFAULT '', -- location to which the operator wants it; empty for any
+    wanted_labels TEXT   NOT NULL DEFAULT '{}', -- JSON object: labels of the nodes to which the operator wants it
     empty        BOOLEAN NOT NULL DEFAULT FALSE, -- whether it is made without content where no backup can be had
     backup_id    BIGINT,           -- the backup that it is restored from; NULL while none is chosen, and where there is none
     refused      TEXT    NOT NULL DEFAULT '[]', -- JSON list: ids of backups that cannot be had on the other machine

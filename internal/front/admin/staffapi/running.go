@@ -44,10 +44,33 @@ type nodeIn struct {
 	Node string `path:"node" maxLength:"100"`
 }
 
+// moveTarget says to which nodes services move. Without it they go wherever they suit best.
+type moveTarget struct {
+	To       string            `json:"to,omitempty" maxLength:"100" doc:"Name of the node."`
+	Location string            `json:"location,omitempty" maxLength:"60" doc:"Location of the node."`
+	Labels   map[string]string `json:"labels,omitempty" maxProperties:"32" doc:"Labels that the node has, by their keys; a plain tag has an empty value."`
+}
+
+func (t moveTarget) target() moves.Target {
+	return moves.Target{Node: t.To, Location: t.Location, Labels: t.Labels}
+}
+
+type setNodeIn struct {
+	nodeIn
+	Body struct {
+		Location     *string           `json:"location,omitempty" maxLength:"60" doc:"In the words of plans' locations; empty for none."`
+		MaxAccounts  *int64            `json:"max_accounts,omitempty" minimum:"0" doc:"0 for no bound."`
+		DiskPercent  *int64            `json:"disk_percent,omitempty" minimum:"1" maximum:"10000" doc:"How much of its disk may be sold."`
+		Labels       map[string]string `json:"labels,omitempty" maxProperties:"32" doc:"Set beside those that it has; a plain tag has an empty value."`
+		RemoveLabels []string          `json:"remove_labels,omitempty" maxItems:"32" doc:"Keys of labels that it has no more."`
+		Reason       string            `json:"reason" minLength:"1" maxLength:"300" doc:"For the audit log."`
+	}
+}
+
 type recoverNodeIn struct {
 	nodeIn
 	Body struct {
-		To     string `json:"to,omitempty" maxLength:"100" doc:"Name of the node on which its services are made; without it, any that suits."`
+		moveTarget
 		Empty  bool   `json:"empty,omitempty" doc:"Services of which no other node can have a backup are made without content."`
 		Force  bool   `json:"force,omitempty" doc:"Though the node reports: what its services have since their backups is lost."`
 		Reason string `json:"reason" minLength:"1" maxLength:"300" doc:"For the audit log."`
@@ -63,7 +86,7 @@ type maintenanceNodeIn struct {
 }
 
 type moveBody struct {
-	To     string `json:"to,omitempty" maxLength:"100" doc:"Name of the node to which it moves; without it, the one that suits best."`
+	moveTarget
 	Now    bool   `json:"now,omitempty" doc:"Does not wait until caches of the DNS have forgotten where it was."`
 	Reason string `json:"reason" minLength:"1" maxLength:"300" doc:"For the audit log."`
 }
@@ -96,11 +119,12 @@ type moveReasonIn struct {
 
 type newNodeIn struct {
 	Body struct {
-		Name        string `json:"name" minLength:"1" maxLength:"60"`
-		Location    string `json:"location,omitempty" maxLength:"60"`
-		Region      string `json:"region,omitempty" maxLength:"60" doc:"What monitors call its place."`
-		MaxAccounts int64  `json:"max_accounts,omitempty" minimum:"0" doc:"0 for no bound."`
-		DiskPercent int64  `json:"disk_percent,omitempty" minimum:"0" maximum:"10000" doc:"How much of its disk may be sold; 0 for 100."`
+		Name        string            `json:"name" minLength:"1" maxLength:"60"`
+		Location    string            `json:"location,omitempty" maxLength:"60"`
+		Region      string            `json:"region,omitempty" maxLength:"60" doc:"What monitors call its place."`
+		MaxAccounts int64             `json:"max_accounts,omitempty" minimum:"0" doc:"0 for no bound."`
+		DiskPercent int64             `json:"disk_percent,omitempty" minimum:"0" maximum:"10000" doc:"How much of its disk may be sold; 0 for 100."`
+		Labels      map[string]string `json:"labels,omitempty" maxProperties:"32" doc:"By their keys; a plain tag has an empty value."`
 	}
 }
 
@@ -211,7 +235,10 @@ func (s *Service) running() []api.Route {
 		})
 	}
 	addNode := change("nodes.add", http.MethodPost, "/nodes", "Invite a machine to become a node", machines, func(ctx context.Context, in *newNodeIn) (*admin.Invitation, error) {
-		return pointer(a.AddNode(ctx, nodes.NewNode(in.Body)))
+		return pointer(a.AddNode(ctx, nodes.NewNode{
+			Name: in.Body.Name, Location: in.Body.Location, Region: in.Body.Region, MaxAccounts: in.Body.MaxAccounts, DiskPercent: in.Body.DiskPercent,
+			Labels: in.Body.Labels,
+		}))
 	})
 	addNode.Status = http.StatusCreated
 	addNode.Description = "The token is shown this once."
@@ -244,12 +271,19 @@ func (s *Service) running() []api.Route {
 		service("retry", "retry", "Make the account of a service at once instead of at the next attempt", a.RetryService),
 		change("services.move", http.MethodPost, "/services/{service}/move", "Move a service to another node while it lives", machines,
 			func(ctx context.Context, in *moveServiceIn) (*admin.Move, error) {
-				return pointer(a.MoveService(admin.Because(ctx, in.Body.Reason), in.Service, in.Body.To, in.Body.Now))
+				return pointer(a.MoveService(admin.Because(ctx, in.Body.Reason), in.Service, in.Body.target(), in.Body.Now))
 			}),
 		read("nodes.list", "/nodes", "The hosting machines, with their room and health", everyone, func(ctx context.Context, _ *struct{}) (*list[admin.Node], error) {
 			return listed(a.ListNodes(ctx))
 		}),
 		addNode,
+		change("nodes.set", http.MethodPatch, "/nodes/{node}", "Change where a node is, its labels, and how much is placed on it", machines,
+			func(ctx context.Context, in *setNodeIn) (*admin.ChangedNode, error) {
+				b := in.Body
+				return pointer(a.SetNode(admin.Because(ctx, b.Reason), in.Node, nodes.Change{
+					Location: b.Location, MaxAccounts: b.MaxAccounts, DiskPercent: b.DiskPercent, Labels: b.Labels, RemoveLabels: b.RemoveLabels,
+				}))
+			}),
 		node("drain", "drain", "Place no more services on a node", a.DrainNode),
 		change("nodes.maintenance", http.MethodPut, "/nodes/{node}/maintenance", "Say that a node is worked at, or is not any more: nothing new is placed on it, and nobody is alarmed", machines,
 			func(ctx context.Context, in *maintenanceNodeIn) (*admin.Node, error) {
@@ -262,11 +296,11 @@ func (s *Service) running() []api.Route {
 			}),
 		change("nodes.recover", http.MethodPost, "/nodes/{node}/recover", "Make the services of a dead node on others, out of their newest backups", machines,
 			func(ctx context.Context, in *recoverNodeIn) (*admin.Recovery, error) {
-				return pointer(a.RecoverNode(admin.Because(ctx, in.Body.Reason), moves.Recovery{Node: in.Node, To: in.Body.To, Empty: in.Body.Empty, Force: in.Body.Force}))
+				return pointer(a.RecoverNode(admin.Because(ctx, in.Body.Reason), moves.Recovery{Node: in.Node, To: in.Body.target(), Empty: in.Body.Empty, Force: in.Body.Force}))
 			}),
 		change("nodes.evacuate", http.MethodPost, "/nodes/{node}/evacuate", "Move all services of a living node to others, and place no more on it", machines,
 			func(ctx context.Context, in *evacuateNodeIn) (*admin.Evacuation, error) {
-				return pointer(a.EvacuateNode(admin.Because(ctx, in.Body.Reason), in.Node, in.Body.To, in.Body.Now))
+				return pointer(a.EvacuateNode(admin.Because(ctx, in.Body.Reason), in.Node, in.Body.target(), in.Body.Now))
 			}),
 		read("moves.list", "/moves", "Moves of services from one node to another, the newest first", everyone, func(ctx context.Context, in *movesIn) (*page.List[admin.Move], error) {
 			return a.ListMoves(ctx, admin.Moves{ServiceID: in.Service, Node: in.Node, Running: in.Running}, in.Params)

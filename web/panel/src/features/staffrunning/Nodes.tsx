@@ -1,4 +1,4 @@
-import { Alert, Card, Code, Group, Progress, SimpleGrid, Stack, Text, Title } from "@mantine/core";
+import { Alert, Badge, Card, Code, Group, Progress, SimpleGrid, Stack, Text, Title } from "@mantine/core";
 import { IconServer2 } from "@tabler/icons-react";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
@@ -12,11 +12,12 @@ import { done } from "~/ui/notice";
 import { PageHeader } from "~/ui/PageHeader";
 import { Act } from "~/ui/staff/Act";
 import { Facts, type Fact } from "~/ui/staff/Facts";
+import { readLabels, readTarget, writeLabels } from "~/ui/staff/labels";
 import { StaffLink } from "~/ui/staff/StaffLink";
 import { Status, type Tone } from "~/ui/Status";
 import { When } from "~/ui/When";
 
-import { addNode, drain, evacuate, maintain, nodes, recover, rejoin, resume, type Node } from "./api";
+import { addNode, drain, evacuate, maintain, nodes, recover, rejoin, resume, setNode, type Node } from "./api";
 import { t } from "./texts";
 
 const tones: Record<string, Tone> = {
@@ -42,9 +43,16 @@ export function Nodes() {
       fields={[
         { name: "name", label: t("nodes.name") },
         { name: "location", label: t("nodes.location"), optional: true },
+        { name: "labels", label: t("nodes.labels"), hint: t("nodes.labels.hint"), optional: true },
       ]}
       act={async ({ fields }) => {
-        setInvited(await addNode({ name: fields.name ?? "", location: fields.location }));
+        setInvited(
+          await addNode({
+            name: fields.name ?? "",
+            location: fields.location,
+            labels: readLabels(fields.labels ?? ""),
+          }),
+        );
         await refresh();
       }}
     />
@@ -93,6 +101,7 @@ function NodeCard({
 }) {
   const { name, capacity: room } = node;
   const used = room.disk_mb ? 100 - (room.disk_free_mb / room.disk_mb) * 100 : 0;
+  const labels = writeLabels(node.labels);
   const facts: Fact[] = [
     [
       t("nodes.services"),
@@ -106,6 +115,11 @@ function NodeCard({
     [t("nodes.seen"), node.last_seen_at ? <When key="seen" time={node.last_seen_at} form="relative" /> : "–"],
     [t("nodes.version"), node.version || "–"],
   ];
+  const targets = [
+    { name: "to", label: t("nodes.evacuate.to"), optional: true },
+    { name: "location", label: t("nodes.location"), optional: true },
+    { name: "labels", label: t("nodes.labels"), hint: t("nodes.labels.hint"), optional: true },
+  ];
   return (
     <Card withBorder component="section" aria-label={name}>
       <Group justify="space-between" mb="sm">
@@ -118,6 +132,15 @@ function NodeCard({
       <Text size="sm" c="dimmed" mb="xs">
         <Code>{node.address || "–"}</Code> {node.location}
       </Text>
+      {labels.length > 0 && (
+        <Group gap={6} mb="xs" role="group" aria-label={t("nodes.labels")}>
+          {labels.map((label) => (
+            <Badge key={label} variant="default" tt="none">
+              {label}
+            </Badge>
+          ))}
+        </Group>
+      )}
       <Facts facts={facts} />
       {room.disk_mb > 0 && (
         <>
@@ -128,6 +151,33 @@ function NodeCard({
         </>
       )}
       <Group mt="md">
+        <Act
+          operation="staff.nodes.set"
+          label={t("nodes.set")}
+          text={t("nodes.set.text", { name })}
+          fields={[
+            { name: "location", label: t("nodes.location"), initial: node.location, optional: true },
+            {
+              name: "labels",
+              label: t("nodes.labels"),
+              hint: t("nodes.labels.hint"),
+              initial: labels.join(", "),
+              optional: true,
+            },
+          ]}
+          reason="staff"
+          act={async ({ fields, reason }) => {
+            const wanted = readLabels(fields.labels ?? "");
+            const changed = await setNode(name, {
+              location: fields.location ?? "",
+              labels: wanted,
+              remove_labels: Object.keys(node.labels).filter((key) => !(key in wanted)),
+              reason,
+            });
+            await refresh();
+            done(changed.warning ?? t("nodes.set.done", { name }));
+          }}
+        />
         {node.state === "active" && (
           <Act
             operation="staff.nodes.drain"
@@ -176,10 +226,10 @@ function NodeCard({
                 { value: "now", label: t("nodes.evacuate.now") },
               ],
             }}
-            fields={[{ name: "to", label: t("nodes.evacuate.to"), optional: true }]}
+            fields={targets}
             reason="staff"
             act={async ({ choice, fields, reason }) => {
-              const begun = await evacuate(name, fields.to || undefined, choice === "now", reason);
+              const begun = await evacuate(name, readTarget(fields), choice === "now", reason);
               await refresh();
               done(t("nodes.evacuating", { moves: begun.moves.length }));
             }}
@@ -190,10 +240,11 @@ function NodeCard({
             operation="staff.nodes.recover"
             label={t("nodes.recover")}
             text={t("nodes.recover.text", { name })}
+            fields={targets}
             reason="staff"
             danger
-            act={async ({ reason }) => {
-              const begun = await recover(name, reason);
+            act={async ({ fields, reason }) => {
+              const begun = await recover(name, readTarget(fields), reason);
               await refresh();
               done(t("nodes.recovering", { moves: begun.moves.length, alone: begun.without_backup.length }));
             }}

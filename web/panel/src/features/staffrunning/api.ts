@@ -2,6 +2,7 @@ import { keepPreviousData, queryOptions } from "@tanstack/react-query";
 
 import { call } from "~/api/client";
 import { staff, type Schemas } from "~/api/staff";
+import type { readTarget } from "~/ui/staff/labels";
 
 export type Node = Schemas["AdminNode"];
 export const deliveryStatuses = ["pending", "sending", "success", "retry", "failed", "discarded"] as const;
@@ -12,6 +13,8 @@ export const nodes = queryOptions({
   refetchInterval: 10_000,
 });
 
+type Target = ReturnType<typeof readTarget>;
+
 const of = (node: string) => ({ params: { path: { node } } });
 export const addNode = (body: Schemas["StaffNewNodeBody"]) => call(staff.POST("/api/v1/admin/nodes", { body }));
 export const drain = (node: string) => call(staff.POST("/api/v1/admin/nodes/{node}/drain", of(node)));
@@ -19,10 +22,12 @@ export const maintain = (node: string, on: boolean, reason: string) =>
   call(staff.PUT("/api/v1/admin/nodes/{node}/maintenance", { ...of(node), body: { on, reason } }));
 export const resume = (node: string) => call(staff.POST("/api/v1/admin/nodes/{node}/resume", of(node)));
 export const rejoin = (node: string) => call(staff.POST("/api/v1/admin/nodes/{node}/rejoin", of(node)));
-export const recover = (node: string, reason: string) =>
-  call(staff.POST("/api/v1/admin/nodes/{node}/recover", { ...of(node), body: { reason } }));
-export const evacuate = (node: string, to: string | undefined, now: boolean, reason: string) =>
-  call(staff.POST("/api/v1/admin/nodes/{node}/evacuate", { ...of(node), body: { to, now, reason } }));
+export const setNode = (node: string, body: Schemas["StaffSetNodeBody"]) =>
+  call(staff.PATCH("/api/v1/admin/nodes/{node}", { ...of(node), body }));
+export const recover = (node: string, target: Target, reason: string) =>
+  call(staff.POST("/api/v1/admin/nodes/{node}/recover", { ...of(node), body: { ...target, reason } }));
+export const evacuate = (node: string, target: Target, now: boolean, reason: string) =>
+  call(staff.POST("/api/v1/admin/nodes/{node}/evacuate", { ...of(node), body: { ...target, now, reason } }));
 
 export type Job = Schemas["JobsListed"];
 export const jobStates = [

@@ -8,6 +8,7 @@ import { StaffLink } from "~/ui/staff/StaffLink";
 import { Act } from "~/ui/staff/Act";
 import { useChanged } from "~/ui/staff/changed";
 import { CustomerLink } from "~/ui/staff/CustomerLink";
+import { readTarget } from "~/ui/staff/labels";
 import { Facts as FactList, type Fact } from "~/ui/staff/Facts";
 import { ServiceState } from "~/ui/staff/lists";
 import { Status, type Tone } from "~/ui/Status";
@@ -122,10 +123,14 @@ function Actions({ data }: { data: Service }) {
               { value: "now", label: t("move.now") },
             ],
           }}
-          fields={[{ name: "to", label: t("move.to"), optional: true }]}
+          fields={[
+            { name: "to", label: t("move.to"), optional: true },
+            { name: "location", label: t("move.location"), optional: true },
+            { name: "labels", label: t("move.labels"), hint: t("move.labels.hint"), optional: true },
+          ]}
           reason="staff"
           act={({ choice, fields, reason }) =>
-            after(move(id, fields.to || undefined, choice === "now", reason), t("move.begun"))
+            after(move(id, readTarget(fields), choice === "now", reason), t("move.begun"))
           }
         />
       )}

@@ -2,6 +2,7 @@ import { queryOptions } from "@tanstack/react-query";
 
 import { call } from "~/api/client";
 import { staff, type Schemas } from "~/api/staff";
+import type { readTarget } from "~/ui/staff/labels";
 
 export type Service = Schemas["AdminService"];
 export type Suspension = Schemas["StaffSuspendServiceBody"]["reason"];
@@ -29,8 +30,8 @@ export const restore = (id: number, reason: string) =>
   call(staff.POST("/api/v1/admin/services/{service}/restore", { params: of(id), body: { reason } }));
 export const retry = (id: number, reason: string) =>
   call(staff.POST("/api/v1/admin/services/{service}/retry", { params: of(id), body: { reason } }));
-export const move = (id: number, to: string | undefined, now: boolean, reason: string) =>
-  call(staff.POST("/api/v1/admin/services/{service}/move", { params: of(id), body: { to, now, reason } }));
+export const move = (id: number, target: ReturnType<typeof readTarget>, now: boolean, reason: string) =>
+  call(staff.POST("/api/v1/admin/services/{service}/move", { params: of(id), body: { ...target, now, reason } }));
 
 export type Move = Schemas["AdminMove"];
 
