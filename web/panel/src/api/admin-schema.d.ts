@@ -1212,6 +1212,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/admin/nodes/{node}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /**
+         * Change where a node is, its labels, and how much is placed on it
+         * @description What is left out stays as it is. Services that are there stay, also those whose plans ask for other labels. `warning` says what keeps services from the node.
+         */
+        patch: operations["staff.nodes.set"];
+        trace?: never;
+    };
     "/api/v1/admin/nodes/{node}/drain": {
         parameters: {
             query?: never;
@@ -1243,7 +1263,7 @@ export interface paths {
         put?: never;
         /**
          * Move all services of a living node to others, and place no more on it
-         * @description The moves say how far it is.
+         * @description The moves say how far it is. Refused with `no_suited_node` when no node at the location, with the labels, has what some service needs; a node that is only full is waited for.
          */
         post: operations["staff.nodes.evacuate"];
         delete?: never;
@@ -2108,6 +2128,39 @@ export interface components {
             /** Format: int64 */
             held_usd_cents: number;
         };
+        AdminChangedNode: {
+            address: string;
+            capabilities: string[];
+            capacity: components["schemas"]["NodelinkCapacity"];
+            /** Format: date-time */
+            certificate_ends_at: string | null;
+            checks: boolean;
+            /** Format: int64 */
+            id: number;
+            /** Format: date-time */
+            joined_at: string | null;
+            /** @description By their keys; a plain tag has an empty value. */
+            labels: {
+                [key: string]: string;
+            };
+            /** Format: date-time */
+            last_seen_at: string | null;
+            location: string;
+            maintenance: boolean;
+            /** Format: int64 */
+            max_accounts: number;
+            name: string;
+            region: string;
+            /** Format: int64 */
+            sellable_disk_mb: number;
+            /** Format: int64 */
+            services: number;
+            /** Format: int64 */
+            sold_disk_mb: number;
+            state: string;
+            version: string;
+            warning?: string;
+        };
         AdminCoupon: {
             /** Format: int64 */
             amount_usd_cents?: number;
@@ -2472,10 +2525,19 @@ export interface components {
              * @description When caches of the DNS have forgotten the former TTL, so that a planned move begins
              */
             waits_until: string | null;
+            /** @description To which nodes it was asked to move; empty members are any. */
+            wanted: components["schemas"]["AdminMoveTarget"];
         };
         AdminMoveList: {
             data: components["schemas"]["AdminMove"][];
             meta: components["schemas"]["Meta"];
+        };
+        AdminMoveTarget: {
+            labels: {
+                [key: string]: string;
+            };
+            location: string;
+            node: string;
         };
         AdminMovement: {
             /** @description Of adjustments: who made it. */
@@ -2512,6 +2574,10 @@ export interface components {
             id: number;
             /** Format: date-time */
             joined_at: string | null;
+            /** @description By their keys; a plain tag has an empty value. */
+            labels: {
+                [key: string]: string;
+            };
             /** Format: date-time */
             last_seen_at: string | null;
             location: string;
@@ -3339,6 +3405,7 @@ export interface components {
              * @example nameserver_invalid
              * @example no_common_store
              * @example no_portable_backup
+             * @example no_suited_node
              * @example node_alive
              * @example node_silent
              * @example not_found
@@ -3783,11 +3850,17 @@ export interface components {
             reason?: string;
         };
         StaffMoveBody: {
+            /** @description Labels that the node has, by their keys; a plain tag has an empty value. */
+            labels?: {
+                [key: string]: string;
+            };
+            /** @description Location of the node. */
+            location?: string;
             /** @description Does not wait until caches of the DNS have forgotten where it was. */
             now?: boolean;
             /** @description For the audit log. */
             reason: string;
-            /** @description Name of the node to which it moves; without it, the one that suits best. */
+            /** @description Name of the node. */
             to?: string;
         };
         StaffNewArticleBody: {
@@ -3893,6 +3966,10 @@ export interface components {
              * @description How much of its disk may be sold; 0 for 100.
              */
             disk_percent?: number;
+            /** @description By their keys; a plain tag has an empty value. */
+            labels?: {
+                [key: string]: string;
+            };
             location?: string;
             /**
              * Format: int64
@@ -3926,9 +4003,15 @@ export interface components {
             empty?: boolean;
             /** @description Though the node reports: what its services have since their backups is lost. */
             force?: boolean;
+            /** @description Labels that the node has, by their keys; a plain tag has an empty value. */
+            labels?: {
+                [key: string]: string;
+            };
+            /** @description Location of the node. */
+            location?: string;
             /** @description For the audit log. */
             reason: string;
-            /** @description Name of the node on which its services are made; without it, any that suits. */
+            /** @description Name of the node. */
             to?: string;
         };
         StaffRefundBody: {
@@ -3996,6 +4079,28 @@ export interface components {
         };
         StaffSectionBody: {
             enabled: boolean;
+        };
+        StaffSetNodeBody: {
+            /**
+             * Format: int64
+             * @description How much of its disk may be sold.
+             */
+            disk_percent?: number;
+            /** @description Set beside those that it has; a plain tag has an empty value. */
+            labels?: {
+                [key: string]: string;
+            };
+            /** @description In the words of plans' locations; empty for none. */
+            location?: string;
+            /**
+             * Format: int64
+             * @description 0 for no bound.
+             */
+            max_accounts?: number;
+            /** @description For the audit log. */
+            reason: string;
+            /** @description Keys of labels that it has no more. */
+            remove_labels?: string[];
         };
         StaffSuspendServiceBody: {
             /** @description What happened, for the audit log. */
@@ -12589,7 +12694,14 @@ export interface operations {
                      *           "state": "running",
                      *           "step": "lower",
                      *           "to": "to",
-                     *           "waits_until": "2026-11-21T10:00:00Z"
+                     *           "waits_until": "2026-11-21T10:00:00Z",
+                     *           "wanted": {
+                     *             "labels": {
+                     *               "name": "labels"
+                     *             },
+                     *             "location": "tashkent",
+                     *             "node": "node"
+                     *           }
                      *         }
                      *       ],
                      *       "meta": {
@@ -12706,7 +12818,14 @@ export interface operations {
                      *       "state": "running",
                      *       "step": "lower",
                      *       "to": "to",
-                     *       "waits_until": "2026-11-21T10:00:00Z"
+                     *       "waits_until": "2026-11-21T10:00:00Z",
+                     *       "wanted": {
+                     *         "labels": {
+                     *           "name": "labels"
+                     *         },
+                     *         "location": "tashkent",
+                     *         "node": "node"
+                     *       }
                      *     }
                      */
                     "application/json": components["schemas"]["AdminMove"];
@@ -12817,7 +12936,14 @@ export interface operations {
                      *       "state": "running",
                      *       "step": "lower",
                      *       "to": "to",
-                     *       "waits_until": "2026-11-21T10:00:00Z"
+                     *       "waits_until": "2026-11-21T10:00:00Z",
+                     *       "wanted": {
+                     *         "labels": {
+                     *           "name": "labels"
+                     *         },
+                     *         "location": "tashkent",
+                     *         "node": "node"
+                     *       }
                      *     }
                      */
                     "application/json": components["schemas"]["AdminMove"];
@@ -12952,6 +13078,9 @@ export interface operations {
                      *           "checks": true,
                      *           "id": 1,
                      *           "joined_at": "2026-11-21T10:00:00Z",
+                     *           "labels": {
+                     *             "name": "labels"
+                     *           },
                      *           "last_seen_at": "2026-11-21T10:00:00Z",
                      *           "location": "tashkent",
                      *           "maintenance": false,
@@ -13077,6 +13206,9 @@ export interface operations {
                      *         "checks": true,
                      *         "id": 1,
                      *         "joined_at": "2026-11-21T10:00:00Z",
+                     *         "labels": {
+                     *           "name": "labels"
+                     *         },
                      *         "last_seen_at": "2026-11-21T10:00:00Z",
                      *         "location": "tashkent",
                      *         "maintenance": false,
@@ -13182,6 +13314,166 @@ export interface operations {
             };
         };
     };
+    "staff.nodes.set": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                node: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "labels": {
+                 *         "disk": "nvme"
+                 *       },
+                 *       "remove_labels": [
+                 *         "old"
+                 *       ],
+                 *       "reason": "It has new disks"
+                 *     }
+                 */
+                "application/json": components["schemas"]["StaffSetNodeBody"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "address": "203.0.113.7",
+                     *       "capabilities": [
+                     *         "capabilities"
+                     *       ],
+                     *       "capacity": {
+                     *         "accounts": 1,
+                     *         "cpus": 1,
+                     *         "disk_free_mb": 512,
+                     *         "disk_mb": 512,
+                     *         "load": 1,
+                     *         "mail_queue": 1,
+                     *         "memory_free_mb": 512,
+                     *         "memory_mb": 512
+                     *       },
+                     *       "certificate_ends_at": "2026-11-21T10:00:00Z",
+                     *       "checks": true,
+                     *       "id": 1,
+                     *       "joined_at": "2026-11-21T10:00:00Z",
+                     *       "labels": {
+                     *         "name": "labels"
+                     *       },
+                     *       "last_seen_at": "2026-11-21T10:00:00Z",
+                     *       "location": "tashkent",
+                     *       "maintenance": false,
+                     *       "max_accounts": 1,
+                     *       "name": "Shop of Anna",
+                     *       "region": "tashkent",
+                     *       "sellable_disk_mb": 512,
+                     *       "services": 1,
+                     *       "sold_disk_mb": 512,
+                     *       "state": "state",
+                     *       "version": "8.2",
+                     *       "warning": "warning"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["AdminChangedNode"];
+                };
+            };
+            /** @description Bad Request: `malformed_json` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Forbidden: `account_suspended`, `admin_required`, `insufficient_scope`, `role_required`, `sandbox_read_only`, `second_factor_required` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Not Found: `not_found`, `section_disabled` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Request Entity Too Large: `payload_too_large` */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unsupported Media Type: `unsupported_media_type` */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unprocessable Entity: `validation_failed` */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too Many Requests: `rate_limited` */
+            429: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Service Unavailable: `unavailable` */
+            503: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
     "staff.nodes.drain": {
         parameters: {
             query?: never;
@@ -13222,6 +13514,9 @@ export interface operations {
                      *       "checks": true,
                      *       "id": 1,
                      *       "joined_at": "2026-11-21T10:00:00Z",
+                     *       "labels": {
+                     *         "name": "labels"
+                     *       },
                      *       "last_seen_at": "2026-11-21T10:00:00Z",
                      *       "location": "tashkent",
                      *       "maintenance": false,
@@ -13318,6 +13613,10 @@ export interface operations {
             content: {
                 /**
                  * @example {
+                 *       "location": "tashkent",
+                 *       "labels": {
+                 *         "disk": "nvme"
+                 *       },
                  *       "reason": "The machine is returned in March"
                  *     }
                  */
@@ -13354,7 +13653,14 @@ export interface operations {
                      *           "state": "running",
                      *           "step": "lower",
                      *           "to": "to",
-                     *           "waits_until": "2026-11-21T10:00:00Z"
+                     *           "waits_until": "2026-11-21T10:00:00Z",
+                     *           "wanted": {
+                     *             "labels": {
+                     *               "name": "labels"
+                     *             },
+                     *             "location": "tashkent",
+                     *             "node": "node"
+                     *           }
                      *         }
                      *       ]
                      *     }
@@ -13497,6 +13803,9 @@ export interface operations {
                      *       "checks": true,
                      *       "id": 1,
                      *       "joined_at": "2026-11-21T10:00:00Z",
+                     *       "labels": {
+                     *         "name": "labels"
+                     *       },
                      *       "last_seen_at": "2026-11-21T10:00:00Z",
                      *       "location": "tashkent",
                      *       "maintenance": false,
@@ -13648,7 +13957,14 @@ export interface operations {
                      *           "state": "running",
                      *           "step": "lower",
                      *           "to": "to",
-                     *           "waits_until": "2026-11-21T10:00:00Z"
+                     *           "waits_until": "2026-11-21T10:00:00Z",
+                     *           "wanted": {
+                     *             "labels": {
+                     *               "name": "labels"
+                     *             },
+                     *             "location": "tashkent",
+                     *             "node": "node"
+                     *           }
                      *         }
                      *       ],
                      *       "without_backup": [
@@ -13787,6 +14103,9 @@ export interface operations {
                      *         "checks": true,
                      *         "id": 1,
                      *         "joined_at": "2026-11-21T10:00:00Z",
+                     *         "labels": {
+                     *           "name": "labels"
+                     *         },
                      *         "last_seen_at": "2026-11-21T10:00:00Z",
                      *         "location": "tashkent",
                      *         "maintenance": false,
@@ -13914,6 +14233,9 @@ export interface operations {
                      *       "checks": true,
                      *       "id": 1,
                      *       "joined_at": "2026-11-21T10:00:00Z",
+                     *       "labels": {
+                     *         "name": "labels"
+                     *       },
                      *       "last_seen_at": "2026-11-21T10:00:00Z",
                      *       "location": "tashkent",
                      *       "maintenance": false,
@@ -15728,7 +16050,14 @@ export interface operations {
                      *       "state": "running",
                      *       "step": "lower",
                      *       "to": "to",
-                     *       "waits_until": "2026-11-21T10:00:00Z"
+                     *       "waits_until": "2026-11-21T10:00:00Z",
+                     *       "wanted": {
+                     *         "labels": {
+                     *           "name": "labels"
+                     *         },
+                     *         "location": "tashkent",
+                     *         "node": "node"
+                     *       }
                      *     }
                      */
                     "application/json": components["schemas"]["AdminMove"];

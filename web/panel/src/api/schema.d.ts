@@ -9112,6 +9112,7 @@ export interface components {
              * @example nameserver_invalid
              * @example no_common_store
              * @example no_portable_backup
+             * @example no_suited_node
              * @example node_alive
              * @example node_silent
              * @example not_found

@@ -1,1 +1,0 @@
-import{t as e}from"./StaffLink-DZ8dcSMO.js";import{ca as t}from"./routes-D7vAtlMy.js";var n=t();function r({id:t,email:r}){return t===0?(0,n.jsx)(n.Fragment,{children:`–`}):(0,n.jsx)(e,{to:`customers/${t}`,children:r||`#${t}`})}export{r as t};

@@ -1,1 +1,0 @@
-import{t as e}from"./Card-BTQ_ug4E.js";import{t}from"./Title-7HZUkRC7.js";import{ca as n}from"./routes-D7vAtlMy.js";var r=n();function i({id:n,title:i,children:a,...o}){return(0,r.jsxs)(e,{withBorder:!0,component:`section`,"aria-labelledby":n,...o,children:[(0,r.jsx)(t,{order:2,id:n,mb:`sm`,children:i}),a]})}export{i as t};

@@ -1,1 +1,0 @@
-import{t as e}from"./AnchorLink-BtBuPBRT.js";import{ca as t}from"./routes-D7vAtlMy.js";var n=t();function r({to:t,search:r,children:i}){return(0,n.jsx)(e,{to:`/staff/$`,params:{_splat:t},search:r??{},inherit:!0,children:i})}export{r as t};

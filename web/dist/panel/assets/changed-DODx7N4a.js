@@ -1,1 +1,0 @@
-import{sa as e}from"./routes-D7vAtlMy.js";import{t}from"./notice-vJPU4I5u.js";function n(){let n=e();return async e=>{await n.invalidateQueries({queryKey:[`staff`]}),t(e)}}export{n as t};

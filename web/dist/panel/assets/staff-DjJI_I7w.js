@@ -1,1 +1,0 @@
-import{Bi as e,Pi as t}from"./routes-D7vAtlMy.js";var n,r=()=>n??=t({uz:()=>e(()=>import(`./staff.uz-BmDSrIm8.js`),[]),ru:()=>e(()=>import(`./staff.ru-Bf8G_-oY.js`),[]),en:()=>e(()=>import(`./staff.en-BIuI6Sai.js`),[])});export{r as t};

@@ -1,1 +1,0 @@
-import{t as e}from"./Status-qJ0HPx-2.js";import{t}from"./texts-BxT4vtz6.js";import{ca as n}from"./routes-D7vAtlMy.js";var r=n(),i={open:`busy`,waiting:`warn`,answered:`good`,closed:`neutral`};function a({status:n}){return(0,r.jsx)(e,{tone:i[n],label:t(`status.${n}`)})}export{a as t};

@@ -1,1 +1,0 @@
-import{t as e}from"./Status-qJ0HPx-2.js";import{t}from"./texts-BhFLFwYq.js";import{ca as n}from"./routes-D7vAtlMy.js";var r=n(),i={pending:`busy`,provisioning:`busy`,active:`good`,past_due:`warn`,suspended:`bad`,terminating:`busy`,terminated:`neutral`,failed:`bad`,cancelled:`neutral`};function a({status:n}){return(0,r.jsx)(e,{tone:i[n],label:t(`status.${n}`)})}export{a as t};

@@ -1,1 +1,0 @@
-import{Ri as e}from"./routes-D7vAtlMy.js";var t=e(`support`);export{t};
