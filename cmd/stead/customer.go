@@ -87,7 +87,7 @@ func ofServer(err error) (problem, int) {
 }
 
 type loginCmd struct {
-	Device     bool `help:"Sign in by a browser on another device, such as from a server: open the address there, and paste the one where it ends."`
+	Device     bool `help:"Sign in by a browser on another device, such as from a server: open the page there, and enter the code."`
 	TokenStdin bool `help:"Read an access token from standard input instead; it is not renewed."`
 	atServer
 }
@@ -112,10 +112,10 @@ func (c *loginCmd) Run(e *environment) error {
 // byBrowser has the customer allow access in a browser here, or on another device.
 func (e *environment) byBrowser(elsewhere bool) customer.Way {
 	if elsewhere {
-		return customer.ByBrowserElsewhere(func(address string) (string, error) {
-			_, _ = fmt.Fprintf(e.stderr, "Open this address in a browser on any device, and allow access:\n\n  %s\n\n"+
-				"It ends at a page of 127.0.0.1 that cannot be shown. Paste the address of that page here, and give it to nobody else:\n", address)
-			return e.readLine("address")
+		return customer.ByDevice(func(d oauth.DeviceCode) error {
+			_, err := fmt.Fprintf(e.stderr, "Open this page in a browser on any device:\n\n  %s\n\nand enter the code:\n\n  %s\n\n"+
+				"Or open both at once: %s\n\nWaiting until you have allowed access …\n", d.Address, d.UserCode, d.Complete)
+			return err
 		})
 	}
 	return customer.ByBrowser(func(address string) error {

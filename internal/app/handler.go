@@ -51,11 +51,12 @@ func (a *App) newEdge() (*api.Edge, error) {
 		Answers:  a.answers,
 		Default:  perMinute("public", a.cfg.ThrottlePublic),
 		Policies: map[string]throttle.Policy{
-			api.DomainCheck:      perMinute(api.DomainCheck, a.cfg.ThrottleDomainCheck),
-			api.PanelThrottle:    perMinute(api.PanelThrottle, a.cfg.ThrottlePanel),
-			api.ResellerThrottle: perMinute(api.ResellerThrottle, a.cfg.ThrottleReseller),
-			heartbeatThrottle:    perMinute(heartbeatThrottle, heartbeatsPerMinute),
-			oauth.Throttle.Name:  perMinute(oauth.Throttle.Name, oauth.Throttle.Limit),
+			api.DomainCheck:           perMinute(api.DomainCheck, a.cfg.ThrottleDomainCheck),
+			api.PanelThrottle:         perMinute(api.PanelThrottle, a.cfg.ThrottlePanel),
+			api.ResellerThrottle:      perMinute(api.ResellerThrottle, a.cfg.ThrottleReseller),
+			heartbeatThrottle:         perMinute(heartbeatThrottle, heartbeatsPerMinute),
+			oauth.Throttle.Name:       perMinute(oauth.Throttle.Name, oauth.Throttle.Limit),
+			oauth.DeviceThrottle.Name: perMinute(oauth.DeviceThrottle.Name, oauth.DeviceThrottle.Limit),
 		},
 		MaxBody:    int64(a.cfg.MaxBody),
 		Timeout:    operationTimeout,
@@ -245,7 +246,10 @@ func (a *App) pages() *webui.UI {
 		API: a.operations(), OAuth: a.oauth, Sections: a.switches, Articles: a.articles,
 		Status: a.status, Notifications: a.notifications, Templates: templates.All(), Reviews: a.reviews,
 		Throttle: func(w http.ResponseWriter, r *http.Request) error { return a.edge.Throttle(w, r, oauth.Throttle.Name) },
-		Domains:  domainShop{a.domains},
+		ThrottleDevices: func(w http.ResponseWriter, r *http.Request) error {
+			return a.edge.Throttle(w, r, oauth.DeviceThrottle.Name)
+		},
+		Domains: domainShop{a.domains},
 		ThrottleDomains: func(w http.ResponseWriter, r *http.Request) error {
 			return a.edge.Throttle(w, r, api.DomainCheck)
 		},

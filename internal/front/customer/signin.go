@@ -18,12 +18,9 @@ func ByBrowser(open func(address string) error) Way {
 	return func(ctx context.Context, config oauth.Config) (oauth.Token, error) { return config.Login(ctx, open) }
 }
 
-// ByBrowserElsewhere signs in by a browser on another device; ask shows the address that is opened there, and returns the one where
-// that browser ends.
-func ByBrowserElsewhere(ask func(address string) (string, error)) Way {
-	return func(ctx context.Context, config oauth.Config) (oauth.Token, error) {
-		return config.LoginElsewhere(ctx, ask)
-	}
+// ByDevice signs in by a browser on another device; show tells the customer the page and the code to enter there.
+func ByDevice(show func(oauth.DeviceCode) error) Way {
+	return func(ctx context.Context, config oauth.Config) (oauth.Token, error) { return config.LoginDevice(ctx, show) }
 }
 
 // ByToken signs in by a token that the customer has, and which is not renewed.

@@ -30,14 +30,16 @@ func (ui *UI) oauthRoutes(mux *http.ServeMux) {
 			h(w, r)
 		})
 	}
-	page("GET /oauth/authorize", ui.throttled(ui.authorize))
-	page("POST /oauth/authorize", ui.throttled(ui.requireSession(ui.decide)))
+	page("GET /oauth/authorize", throttled(ui, ui.Throttle, ui.authorize))
+	page("POST /oauth/authorize", throttled(ui, ui.Throttle, ui.requireSession(ui.decide)))
+	page("GET "+oauth.DevicePath, throttled(ui, ui.ThrottleDevices, ui.requireSession(ui.device)))
+	page("POST "+oauth.DevicePath, throttled(ui, ui.ThrottleDevices, ui.requireSession(ui.decideDevice)))
 }
 
-func (ui *UI) throttled(page http.HandlerFunc) http.HandlerFunc {
+func throttled(ui *UI, count func(http.ResponseWriter, *http.Request) error, page http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		if ui.Throttle != nil {
-			if err := ui.Throttle(w, r); err != nil {
+		if count != nil {
+			if err := count(w, r); err != nil {
 				ui.fail(w, r, err)
 				return
 			}

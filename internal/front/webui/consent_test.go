@@ -12,6 +12,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/oauth2"
 
@@ -22,6 +23,7 @@ import (
 	"stead.dev/stead/internal/platform/clock"
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/fault"
+	"stead.dev/stead/internal/platform/idempotency"
 	"stead.dev/stead/internal/platform/jobs"
 	"stead.dev/stead/internal/platform/secret"
 	"stead.dev/stead/internal/platform/signal"
@@ -56,13 +58,14 @@ func (nobody) Send(context.Context, mailer.Message) error { return nil }
 
 // site is the pages with accounts and the authorization server behind them.
 type site struct {
-	t        *testing.T
-	accounts *account.Service
-	oauth    *oauth.Service
-	clk      *clock.Fake
-	off      off
-	busy     bool // too many requests
-	mux      *http.ServeMux
+	t         *testing.T
+	accounts  *account.Service
+	oauth     *oauth.Service
+	clk       *clock.Fake
+	off       off
+	busy      bool // too many requests
+	mux       *http.ServeMux
+	endpoints http.Handler // of the protocol, for applications
 }
 
 func newSite(t *testing.T) *site {
@@ -91,9 +94,25 @@ func newSite(t *testing.T) *site {
 	s.accounts.Register(queue.Workers())
 	s.oauth = oauth.New(oauth.Config{DB: d, Clock: clk, Hub: hub, Box: box, Accounts: holders{s.accounts}, BaseURL: shopURL, Log: log})
 	s.oauth.Connect(oauth.Needs{Ending: oauth.NothingElse})
+	edge := api.NewEdge(api.Config{
+		DB: d, Verifier: s.oauth, Switches: s.off, Limiter: throttle.New(d, clk), Answers: idempotency.NewStore(d),
+		Default:  throttle.Policy{Name: "default", Limit: 10_000, Window: time.Minute},
+		Policies: map[string]throttle.Policy{oauth.Throttle.Name: oauth.Throttle}, MaxBody: 1 << 20, Timeout: time.Minute,
+		Language: "en", BaseURL: shopURL, Version: "test", ClientAddr: func(*http.Request) netip.Addr { return netip.MustParseAddr("192.0.2.2") },
+	})
+	if err := edge.Mount(s.oauth.Operations()...); err != nil {
+		t.Fatal(err)
+	}
+	s.endpoints = api.Outer(log, clk, nil, edge)
 	New(Deps{
 		Accounts: s.accounts, OAuth: s.oauth, Sections: s.off, Clock: clk, Log: log, BaseURL: shopURL, Brand: brand.Fixed(brand.Brand{Name: "Shop"}), Language: "en",
 		ClientAddr: func(*http.Request) netip.Addr { return netip.MustParseAddr("192.0.2.1") },
+		ThrottleDevices: func(http.ResponseWriter, *http.Request) error {
+			if s.busy {
+				return fault.RateLimited.New()
+			}
+			return nil
+		},
 		Throttle: func(http.ResponseWriter, *http.Request) error {
 			if s.busy {
 				return fault.RateLimited.New()

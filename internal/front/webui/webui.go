@@ -57,6 +57,8 @@ type Deps struct {
 	Sections Sections
 	// Throttle, when set, counts a request for the authorization endpoint and refuses one above the limit.
 	Throttle func(w http.ResponseWriter, r *http.Request) error
+	// ThrottleDevices counts the codes of devices that are entered; nil counts none.
+	ThrottleDevices func(w http.ResponseWriter, r *http.Request) error
 	// Services may be nil: there are then no pages of services.
 	Services Services
 	// Terminals may be nil with Services: there is no terminal then.

@@ -6,7 +6,8 @@
 // what an account has allowed an application. A grant is one authorization: the
 // family of the code, the access tokens and the refresh tokens that came of it.
 //
-// States. A code: issued, used or expired. A refresh token: issued, used,
+// States. A code: issued, used or expired. A device code: pending, allowed or
+// denied, used, expired. A refresh token: issued, used,
 // expired; for some seconds a used one is answered with the same tokens, unless
 // they have been used. An access token: issued, expired, revoked. A grant: live or ended, and ending it
 // ends everything that came of it; nothing of an ended grant lives again.

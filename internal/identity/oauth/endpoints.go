@@ -39,6 +39,7 @@ func (s *Service) endpoints() []api.Route {
 			"Refusals are 400 with RFC 6749's `error` and `error_description` beside `message`. See docs/oauth.md."
 		op.Errors = []*fault.Def{
 			ErrInvalidRequest, ErrInvalidClient, ErrInvalidGrant, ErrInvalidScope, ErrInvalidTarget, ErrUnsupportedGrantType,
+			ErrAuthorizationPending, ErrSlowDown, ErrAccessDenied, ErrExpiredToken,
 		}
 		op.Document = formDocument(tokenForm, map[string]string{"grant_type": "refresh_token", "client_id": "app_4c1d9e", "refresh_token": "str_…"})
 		return op
@@ -68,7 +69,7 @@ func (s *Service) endpoints() []api.Route {
 				}
 				return s.grantTokens(ctx, app, p)
 			}),
-		revoke, introspect,
+		revoke, introspect, s.device(),
 	}
 }
 
@@ -203,11 +204,12 @@ var clientFields = []field{
 }
 
 var tokenForm = append([]field{
-	{"grant_type", "authorization_code or refresh_token", true},
+	{"grant_type", "authorization_code, refresh_token or " + deviceGrant, true},
 	{"code", "With authorization_code.", false},
 	{"redirect_uri", "With authorization_code: as in the authorization request.", false},
 	{"code_verifier", "With authorization_code and PKCE.", false},
 	{"refresh_token", "With refresh_token.", false},
+	{"device_code", "With the device grant.", false},
 	{"scope", "With refresh_token: narrower scopes for the access token.", false},
 	{"resource", "RFC 8707: this API.", false},
 }, clientFields...)

@@ -39,7 +39,7 @@ func (s *Service) Clean(ctx context.Context) error {
 		func(ctx context.Context, tx *db.Tx) (int64, error) {
 			return dropAnswers(ctx, tx, tx.Now.Add(-max(s.RefreshGrace, 0)))
 		},
-		deleteExpired("oauth_codes"), deleteExpired("oauth_access_tokens"), deleteExpired("oauth_refresh_tokens"),
+		deleteDevices, deleteExpired("oauth_codes"), deleteExpired("oauth_access_tokens"), deleteExpired("oauth_refresh_tokens"),
 		deleteExpired("oauth_grants"), deleteDeleted,
 	} {
 		for {

@@ -16,6 +16,7 @@ type serverWire struct {
 	Issuer                            string   `json:"issuer"`
 	AuthorizationEndpoint             string   `json:"authorization_endpoint"`
 	TokenEndpoint                     string   `json:"token_endpoint"`
+	DeviceAuthorizationEndpoint       string   `json:"device_authorization_endpoint"`
 	RevocationEndpoint                string   `json:"revocation_endpoint"`
 	IntrospectionEndpoint             string   `json:"introspection_endpoint"`
 	ScopesSupported                   []string `json:"scopes_supported"`
@@ -37,9 +38,10 @@ func (s *Service) server() *serverWire {
 	w := &serverWire{
 		Issuer:                s.BaseURL,
 		AuthorizationEndpoint: s.BaseURL + "/oauth/authorize", TokenEndpoint: s.BaseURL + "/oauth/token",
-		RevocationEndpoint: s.BaseURL + "/oauth/revoke", IntrospectionEndpoint: s.BaseURL + "/oauth/introspect",
+		DeviceAuthorizationEndpoint: s.BaseURL + "/oauth/device_authorization",
+		RevocationEndpoint:          s.BaseURL + "/oauth/revoke", IntrospectionEndpoint: s.BaseURL + "/oauth/introspect",
 		ScopesSupported: ThirdPartyScopes(), ResponseTypesSupported: []string{"code"}, ResponseModesSupported: []string{"query"},
-		GrantTypesSupported:       []string{"authorization_code", "refresh_token"},
+		GrantTypesSupported:       []string{"authorization_code", "refresh_token", deviceGrant},
 		TokenAuthMethodsSupported: append([]string{"none"}, secrets...), RevocationAuthMethodsSupported: append([]string{"none"}, secrets...),
 		IntrospectionAuthMethodsSupported: secrets, CodeChallengeMethodsSupported: []string{"S256"}, IssParameterSupported: true,
 		ServiceDocumentation: s.BaseURL + "/docs", UILocalesSupported: i18n.Supported(),

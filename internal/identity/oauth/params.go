@@ -13,7 +13,7 @@ const maxParam = 4096
 var known = []string{
 	"client_id", "client_secret", "redirect_uri", "response_type", "scope", "state", "code_challenge",
 	"code_challenge_method", "resource", "prompt", "grant_type", "code", "code_verifier", "refresh_token",
-	"token", "token_type_hint",
+	"token", "token_type_hint", "device_code",
 }
 
 // params are the parameters of one request, each given once.

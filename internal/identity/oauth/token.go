@@ -21,7 +21,7 @@ type tokenWire struct {
 	Scope        string `json:"scope" doc:"What was granted, separated by spaces."`
 }
 
-// grantTokens serves the token endpoint: both grant types.
+// grantTokens serves the token endpoint: all grant types.
 func (s *Service) grantTokens(ctx context.Context, app Application, p params) (*tokenWire, error) {
 	if r := p["resource"]; r != "" && !ownResource(s.BaseURL, r) {
 		return nil, refuse(ErrInvalidTarget, "resource_unknown")
@@ -29,6 +29,8 @@ func (s *Service) grantTokens(ctx context.Context, app Application, p params) (*
 	switch p["grant_type"] {
 	case "authorization_code":
 		return s.exchange(ctx, app, p)
+	case deviceGrant:
+		return s.pollDevice(ctx, app, p)
 	case "refresh_token":
 		return s.refresh(ctx, app, p)
 	case "":

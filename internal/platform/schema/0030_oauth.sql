@@ -70,6 +70,27 @@ CREATE TABLE oauth_codes (
 CREATE INDEX oauth_codes_grant ON oauth_codes (grant_id);
 CREATE INDEX oauth_codes_expiry ON oauth_codes (expires_at);
 
+-- Sign-ins on devices without a browser (RFC 8628): a device polls with its code until a user has entered the other one and decided.
+CREATE TABLE oauth_device_codes (
+    id             {{id}},
+    hash           {{bytes}} NOT NULL UNIQUE, -- hash of the code with which the device polls
+    user_hash      {{bytes}} NOT NULL UNIQUE, -- hash of the code that the user enters
+    application_id BIGINT    NOT NULL REFERENCES oauth_applications (id), -- the application on the device
+    scopes         TEXT      NOT NULL,        -- what it asks for, separated by spaces
+    interval_s     BIGINT    NOT NULL,        -- seconds between two polls
+    poll_after     BIGINT    NOT NULL,        -- when the next poll does not come too early
+    created_at     BIGINT    NOT NULL,        -- when the device began
+    expires_at     BIGINT    NOT NULL,        -- when both codes stop working
+    grant_id       BIGINT    REFERENCES oauth_grants (id), -- what the user granted; NULL before that
+    denied_at      BIGINT,                    -- when the user refused; NULL otherwise
+    used_at        BIGINT,                    -- when the device got its tokens; NULL before that
+    CONSTRAINT oauth_device_decided_once CHECK (grant_id IS NULL OR denied_at IS NULL),
+    CONSTRAINT oauth_device_used_when_granted CHECK (used_at IS NULL OR grant_id IS NOT NULL)
+);
+CREATE INDEX oauth_device_codes_application ON oauth_device_codes (application_id);
+CREATE INDEX oauth_device_codes_grant ON oauth_device_codes (grant_id) WHERE grant_id IS NOT NULL;
+CREATE INDEX oauth_device_codes_expiry ON oauth_device_codes (expires_at);
+
 -- Access tokens.
 CREATE TABLE oauth_access_tokens (
     id         {{id}},

@@ -208,6 +208,72 @@ func first[T any](c chan<- T, v T) {
 	}
 }
 
+// DeviceCode is what a customer needs to sign in on another device (RFC 8628).
+type DeviceCode struct {
+	UserCode string `json:"user_code"`        // to enter at Address
+	Address  string `json:"verification_uri"` // to open in a browser
+	// Complete is the same page with the code filled in.
+	Complete string `json:"verification_uri_complete"`
+
+	Code      string `json:"device_code"` // secret
+	ExpiresIn int64  `json:"expires_in"`  // seconds
+	Interval  int64  `json:"interval"`    // seconds between two polls
+}
+
+// LoginDevice signs in by a browser on another device: show tells the customer where to open which page and which code to enter
+// there, and the tokens come once the customer has allowed it. It ends with ErrDenied when the customer refuses, and with an [Error]
+// of the key expired_token when nobody decides in time.
+func (c Config) LoginDevice(ctx context.Context, show func(DeviceCode) error) (Token, error) {
+	form := url.Values{}
+	if len(c.Scopes) > 0 {
+		form.Set("scope", strings.Join(c.Scopes, " "))
+	}
+	response, err := c.post(ctx, "/oauth/device_authorization", form)
+	if err != nil {
+		return Token{}, err
+	}
+	var d DeviceCode
+	err = json.NewDecoder(io.LimitReader(response.Body, 1<<20)).Decode(&d)
+	_ = response.Body.Close()
+	if err != nil {
+		return Token{}, fmt.Errorf("oauth: the answer cannot be read: %w", err)
+	}
+	if err := show(d); err != nil {
+		return Token{}, err
+	}
+	interval := time.Duration(max(d.Interval, 1)) * time.Second
+	ctx, cancel := context.WithTimeoutCause(ctx, time.Duration(max(d.ExpiresIn, 1))*time.Second, errExpired)
+	defer cancel()
+	for {
+		select {
+		case <-ctx.Done():
+			return Token{}, context.Cause(ctx)
+		case <-time.After(interval):
+		}
+		token, err := c.token(ctx, url.Values{"grant_type": {"urn:ietf:params:oauth:grant-type:device_code"}, "device_code": {d.Code}})
+		var refused *Error
+		switch {
+		case err == nil:
+			return token, nil
+		case ctx.Err() != nil:
+			return Token{}, context.Cause(ctx)
+		case !errors.As(err, &refused):
+			interval *= 2 // the connection failed (RFC 8628, section 3.5); the code stays good
+		case refused.Key == "authorization_pending":
+		case refused.Key == "slow_down":
+			interval += 5 * time.Second
+		case refused.Status == http.StatusTooManyRequests || refused.Status >= http.StatusInternalServerError:
+			interval += 5 * time.Second
+		case refused.Key == "access_denied":
+			return Token{}, ErrDenied
+		default:
+			return Token{}, err
+		}
+	}
+}
+
+var errExpired error = &Error{Key: "expired_token", Description: "The code has expired: begin again.", Status: http.StatusBadRequest}
+
 // LoginElsewhere signs in by a browser on another machine, such as from a server without one. Ask shows the customer
 // the address; the browser ends at a page of 127.0.0.1 that cannot be opened, and ask returns that page's address.
 func (c Config) LoginElsewhere(ctx context.Context, ask func(address string) (string, error)) (Token, error) {

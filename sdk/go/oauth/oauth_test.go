@@ -24,6 +24,7 @@ type server struct {
 	verifier string
 	asked    int
 	life     int
+	told     []string // what polls are told after the first of them
 }
 
 func newServer(t *testing.T) *server {
@@ -37,6 +38,13 @@ func newServer(t *testing.T) *server {
 		case "refresh_token":
 			right = right && r.FormValue("refresh_token") == s.refresh
 			s.asked++
+		case "urn:ietf:params:oauth:grant-type:device_code":
+			if s.told = s.told[min(1, len(s.told)):]; len(s.told) > 0 && r.FormValue("device_code") == "std_device" {
+				w.WriteHeader(http.StatusBadRequest)
+				_, _ = w.Write([]byte(`{"error": "` + s.told[0] + `"}`))
+				return
+			}
+			right = right && r.FormValue("device_code") == "std_device"
 		case "authorization_code":
 			right = right && r.FormValue("code") == "code"
 			s.verifier = r.FormValue("code_verifier")
@@ -48,6 +56,10 @@ func newServer(t *testing.T) *server {
 		}
 		s.refresh, s.access = s.refresh+"+", s.access+"+"
 		_ = json.NewEncoder(w).Encode(map[string]any{"access_token": s.access, "refresh_token": s.refresh, "expires_in": s.life, "scope": "profile"})
+	})
+	mux.HandleFunc("POST /oauth/device_authorization", func(w http.ResponseWriter, r *http.Request) {
+		_, _ = w.Write([]byte(`{"device_code": "std_device", "user_code": "WDJB-MJHT", "verification_uri": "http://x/oauth/device",
+			"verification_uri_complete": "http://x/oauth/device?user_code=WDJB-MJHT", "expires_in": 4, "interval": 1}`))
 	})
 	mux.HandleFunc("GET /api/v1/me", func(w http.ResponseWriter, r *http.Request) {
 		s.mu.Lock()
@@ -157,5 +169,35 @@ func TestSigningInByABrowserElsewhere(t *testing.T) {
 	}
 	if _, err := config.LoginElsewhere(t.Context(), func(string) (string, error) { return "http://127.0.0.1/callback?code=code&state=old", nil }); err == nil {
 		t.Error("the answer to another sign-in is taken")
+	}
+}
+
+func TestSigningInOnADevice(t *testing.T) {
+	t.Parallel()
+	s := newServer(t)
+	config := oauth.Config{Server: s.URL, ClientID: "app"}
+	login := func(told ...string) (oauth.Token, error) {
+		s.mu.Lock()
+		s.told = append([]string{""}, told...)
+		s.mu.Unlock()
+		return config.LoginDevice(t.Context(), func(d oauth.DeviceCode) error {
+			if d.UserCode != "WDJB-MJHT" || d.Address != "http://x/oauth/device" || d.Complete != d.Address+"?user_code="+d.UserCode {
+				t.Errorf("shown: %+v", d)
+			}
+			return nil
+		})
+	}
+	if token, err := login("authorization_pending"); err != nil || token.Access != "a0+" {
+		t.Errorf("allowed: %+v, %v", token, err)
+	}
+	if _, err := login("access_denied"); !errors.Is(err, oauth.ErrDenied) {
+		t.Errorf("refused: %v", err)
+	}
+	var refused *oauth.Error
+	if _, err := login("expired_token"); !errors.As(err, &refused) || refused.Key != "expired_token" {
+		t.Errorf("expired: %v", err)
+	}
+	if _, err := login("slow_down", "authorization_pending"); !errors.As(err, &refused) || refused.Key != "expired_token" {
+		t.Errorf("nobody decides: %v", err)
 	}
 }

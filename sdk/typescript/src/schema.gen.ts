@@ -8680,6 +8680,26 @@ export interface components {
              */
             type?: "public" | "confidential";
         };
+        OauthDevice: {
+            /** @description For the polls; secret. */
+            device_code: string;
+            /**
+             * Format: int64
+             * @description Seconds: 600.
+             */
+            expires_in: number;
+            /**
+             * Format: int64
+             * @description Seconds between two polls: 5.
+             */
+            interval: number;
+            /** @description What the user enters. */
+            user_code: string;
+            /** @description Where the user enters it. */
+            verification_uri: string;
+            /** @description The same page with the code filled in, for a QR code or a link. */
+            verification_uri_complete: string;
+        };
         OauthIntrospect: {
             active: boolean;
             aud?: string[];
@@ -8729,6 +8749,7 @@ export interface components {
             authorization_endpoint: string;
             authorization_response_iss_parameter_supported: boolean;
             code_challenge_methods_supported: string[];
+            device_authorization_endpoint: string;
             grant_types_supported: string[];
             introspection_endpoint: string;
             introspection_endpoint_auth_methods_supported: string[];
