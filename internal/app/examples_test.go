@@ -187,7 +187,7 @@ func (w *world) path(op api.Info) string {
 	path = strings.ReplaceAll(path, "{event}", w.event)
 	path = strings.ReplaceAll(path, "{gateway}", "demo")
 	path = strings.NewReplacer("/badge/{token}", "/badge/"+w.badge, "{metric}", "uptime", "{duration}", "7d").Replace(path)
-	path = strings.ReplaceAll(path, "{client_ref}", ownersTag)
+	path = strings.NewReplacer("{client_ref}", ownersTag, "{picture}", "logo").Replace(path)
 	if strings.Contains(path, "{") {
 		w.t.Fatalf("%s: the test knows no value for %s; give it one here", op.ID, path)
 	}

@@ -189,6 +189,7 @@ func (a *App) handler() http.Handler {
 	mux.HandleFunc("GET /.well-known/security.txt", a.securityContact)
 	mux.Handle("GET "+company.Path, a.company.Handler())
 	mux.Handle("GET "+company.IconPath, a.company.Handler())
+	mux.Handle("GET "+reseller.BrandPath, a.reseller.BrandHandler())
 	mux.Handle("/pay/", a.wallet.Pages())
 	mux.Handle(monitors.HeartbeatPath, a.monitors.Heartbeats(func(w http.ResponseWriter, r *http.Request) error {
 		return a.edge.Throttle(w, r, heartbeatThrottle)

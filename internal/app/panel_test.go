@@ -2,6 +2,7 @@ package app
 
 import (
 	"fmt"
+	"html"
 	"net/http"
 	"net/netip"
 	"regexp"
@@ -132,32 +133,56 @@ func TestAClientOfAResellerHasOneServiceInThePanel(t *testing.T) {
 		return id
 	}
 	mine, other := order(), order()
-	brand := `{"brand": {"name": "Samarkand Web", "color": "#0F5FA8", "support_email": "help@reseller.example"}}`
-	if r := a.do(t, request{method: http.MethodPatch, path: "/api/v1/reseller/me", token: w.ownersKey, body: brand}); r.status != http.StatusOK {
-		t.Fatalf("the brand: %s", r)
+	change := func(body string) answer {
+		return a.do(t, request{method: http.MethodPut, path: "/api/v1/reseller/brand", token: w.ownersKey, body: body})
 	}
-	for _, wrong := range []string{`{"color": "red"}`, `{"name": "a\nb"}`, `{"support_email": "nobody"}`} {
-		if r := a.do(t, request{method: http.MethodPatch, path: "/api/v1/reseller/me", token: w.ownersKey, body: `{"brand": ` + wrong + `}`}); r.status != http.StatusUnprocessableEntity {
+	var brand struct {
+		Logo string `json:"logo"`
+		ETag string `json:"etag"`
+	}
+	changed := change(`{"name": "Samarkand Web", "color": "#0F5FA8", "support_email": "help@reseller.example", "terms_url": "https://reseller.example/terms", ` +
+		`"logo": "PHN2ZyB4bWxucz0iaHR0cDovL3d3dy53My5vcmcvMjAwMC9zdmciLz4="}`)
+	if changed.status != http.StatusOK {
+		t.Fatalf("the brand: %s", changed)
+	}
+	changed.decode(t, &brand)
+	for _, wrong := range []string{
+		`{"color": "red"}`, `{"name": "a\nb"}`, `{"support_email": "nobody"}`, `{"terms_url": "javascript:alert(1)"}`, `{"logo": "!"}`, `{"logo": "PHNjcmlwdD4="}`,
+		`{"name": "` + strings.ToUpper(a.cfg.CompanyName) + `"}`,
+	} {
+		if r := change(wrong); r.status != http.StatusUnprocessableEntity {
 			t.Errorf("the brand %s: %s", wrong, r)
 		}
+	}
+	if r := change(`{"name": "Other", "etag": "of another time"}`); r.status != http.StatusConflict {
+		t.Errorf("a version that is not there: %s", r)
+	}
+	if r := a.do(t, request{method: http.MethodGet, path: brand.Logo}); r.status != http.StatusOK || r.header.Get("Content-Type") != "image/svg+xml" {
+		t.Errorf("the logo: %s", r)
 	}
 	var link struct {
 		URL string `json:"url"`
 	}
 	a.post(t, w.ownersKey, fmt.Sprintf("/api/v1/reseller/services/%d/login-link", mine), "{}").decode(t, &link)
+	door := string(a.do(t, request{method: http.MethodGet, path: link.URL[strings.Index(link.URL, "/client/"):]}).body)
+	for _, part := range []string{"Samarkand Web", brand.Logo, "/client/brand/style-0f5fa8.css", "https://reseller.example/terms", "help@reseller.example"} {
+		if !strings.Contains(door, part) {
+			t.Errorf("the page of the link lacks %s of the brand", part)
+		}
+	}
 	entered := a.do(t, request{method: http.MethodPost, path: link.URL[strings.Index(link.URL, "/client/"):], header: map[string]string{"Sec-Fetch-Site": "same-origin"}})
 	cookie := regexp.MustCompile(`stead_client=[^;]+`).FindString(entered.header.Get("Set-Cookie"))
 	if cookie == "" {
 		t.Fatalf("no visit: %s", entered)
 	}
 	shell := string(a.do(t, request{method: http.MethodGet, path: "/client/panel/", header: map[string]string{"Cookie": cookie}}).body)
-	for _, part := range []string{"Samarkand Web", "#0f5fa8", "help@reseller.example"} {
-		if !strings.Contains(shell, part) {
+	for _, part := range []string{"Samarkand Web", "#0f5fa8", "help@reseller.example", brand.Logo, "https://reseller.example/terms", "data:image/svg"} {
+		if !strings.Contains(html.UnescapeString(shell), part) {
 			t.Errorf("the page lacks %s of the brand", part)
 		}
 	}
-	if strings.Contains(shell, a.cfg.CompanyName) {
-		t.Errorf("the page names our company: %s", shell)
+	if strings.Contains(shell+door, a.cfg.CompanyName) || strings.Contains(shell+door, `"/brand/`) {
+		t.Errorf("the pages name our company: %s %s", door, shell)
 	}
 	get := func(path string) answer { return a.panel(t, cookie, http.MethodGet, "/client/panel/api/v1"+path, "") }
 	for _, path := range []string{"/databases", "/mailboxes", "/domains", "/usage", "/dns", "/files"} {

@@ -24,6 +24,7 @@ import (
 	"stead.dev/stead/internal/names/claims"
 	"stead.dev/stead/internal/names/domains"
 	"stead.dev/stead/internal/platform/api"
+	"stead.dev/stead/internal/platform/brand"
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/money"
 	"stead.dev/stead/internal/platform/switches"
@@ -307,8 +308,14 @@ func (c clients) Visit(ctx context.Context, visit string) (webui.ClientVisit, er
 	v, err := c.Service.Visit(ctx, visit)
 	return webui.ClientVisit{
 		AccountID: v.AccountID, ServiceID: v.ServiceID, Name: v.Name, Domain: v.Domain, Status: v.Status,
-		Company: v.Brand.Name, Color: v.Brand.Color, Support: v.Brand.SupportEmail, Until: v.Until,
+		Brand: v.Brand, Until: v.Until,
 	}, err
+}
+
+// Link implements webui.Clients.
+func (c clients) Link(ctx context.Context, link string) (brand.Brand, bool, error) {
+	d, err := c.Service.Link(ctx, link)
+	return d.Brand, d.Waits, err
 }
 
 // sellers adapts who resells to the pages.

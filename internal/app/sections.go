@@ -265,7 +265,7 @@ func (c *core) build(ctx context.Context, as role) (err error) {
 	c.templates = templates.New(templates.Config{Base: base, BaseURL: c.cfg.BaseURL, PreviewOrigin: c.cfg.PreviewOrigin})
 	c.reseller = reseller.New(reseller.Config{
 		DB: c.db, Clock: c.clock, Accounts: c.accounts, Wallet: c.wallet, Services: c.services, Orders: c.orders, Catalog: c.catalog,
-		Credentials: c.credentials, FTP: c.access, BaseURL: c.cfg.BaseURL, Events: c.outbox, Limits: c.resellerLimits(),
+		Credentials: c.credentials, FTP: c.access, BaseURL: c.cfg.BaseURL, Events: c.outbox, Limits: c.resellerLimits(), Company: c.company.Current,
 	})
 	c.clocks = clocks.New(clocks.Config{DB: c.db, Clock: c.clock, Queue: c.queue})
 	c.webhooks = webhooks.New(webhooks.Config{

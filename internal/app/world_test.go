@@ -138,6 +138,9 @@ func newWorld(t *testing.T, a *App) *world {
 		w.sshKey = w.id(w.post(t, w.owner.token, fmt.Sprintf("/api/v1/services/%d/ssh-keys", w.service), sshKeyRequest(t)))
 	}
 	w.password, w.spareKey = w.aPassword(), w.id(w.post(t, w.ownersSession, "/api/v1/me/api-keys", `{"name": "Spare"}`))
+	if r := a.do(t, request{method: http.MethodPut, path: "/api/v1/reseller/brand", token: w.ownersKey, body: `{"logo": "PHN2ZyB4bWxucz0iaHR0cDovL3d3dy53My5vcmcvMjAwMC9zdmciLz4="}`}); r.status != http.StatusOK {
+		t.Fatalf("the brand: %s", r)
+	}
 	w.publish()
 	w.post(t, w.owner.token, fmt.Sprintf("/api/v1/services/%d/template", w.service), `{"template": "landing", "directory": "/public_html/landing"}`)
 	w.backup = w.newBackup()
@@ -216,7 +219,7 @@ func (w *world) restorable() int64 {
 
 // owned tells whether an operation is about a thing that somebody owns. Plans and announcements to everybody are nobody's.
 func owned(op api.Info) bool {
-	return op.Auth != api.Open && strings.Contains(strings.NewReplacer("{plan}", "", "{announcement}", "").Replace(op.Path), "{")
+	return op.Auth != api.Open && strings.Contains(strings.NewReplacer("{plan}", "", "{announcement}", "", "{picture}", "").Replace(op.Path), "{")
 }
 
 // deviceRequest registers a phone.

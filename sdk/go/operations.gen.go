@@ -5270,6 +5270,7 @@ type Reseller struct {
 	Account      ResellerAccountAPI
 	Addons       ResellerAddonsAPI
 	Backups      ResellerBackupsAPI
+	Brand        ResellerBrandAPI
 	Catalog      ResellerCatalogAPI
 	Certificates ResellerCertificatesAPI
 	Claims       ResellerClaimsAPI
@@ -5294,6 +5295,7 @@ func (c *Reseller) assemble() {
 	c.Account.caller = c.caller
 	c.Addons.caller = c.caller
 	c.Backups.caller = c.caller
+	c.Brand.caller = c.caller
 	c.Catalog.caller = c.caller
 	c.Certificates.caller = c.caller
 	c.Claims.caller = c.caller
@@ -5789,6 +5791,49 @@ func (a *ResellerBackupsAPI) Restore(ctx context.Context, service int64, backup 
 		return nil, err
 	}
 	return answer, nil
+}
+
+// ResellerBrandAPI has the operations reseller.brand.*.
+type ResellerBrandAPI struct {
+	caller *caller
+}
+
+// Change: change what your clients see in place of our name.
+//
+// Texts and pictures in one; your clients see it from the next page on. A text that is left out is empty then, a
+// picture that is left out stays. The type of a picture is found out from its content; an SVG with anything but
+// shapes is refused with the name of what it has. The name of the company whose interface this is is refused,
+// too, however it is written.
+//
+// PUT /api/v1/reseller/brand
+func (a *ResellerBrandAPI) Change(ctx context.Context, body ResellerBrandIn, options ...CallOption) (*ResellerBrand, error) {
+	answer := new(ResellerBrand)
+	if err := a.caller.call(ctx, request{method: http.MethodPut, path: "/api/v1/reseller/brand", body: jsonBody(body), options: options}, answer); err != nil {
+		return nil, err
+	}
+	return answer, nil
+}
+
+// Get: see what your clients see in place of our name.
+//
+// The sandbox has a brand of its own.
+//
+// GET /api/v1/reseller/brand
+func (a *ResellerBrandAPI) Get(ctx context.Context, options ...CallOption) (*ResellerBrand, error) {
+	answer := new(ResellerBrand)
+	if err := a.caller.call(ctx, request{method: http.MethodGet, path: "/api/v1/reseller/brand", options: options}, answer); err != nil {
+		return nil, err
+	}
+	return answer, nil
+}
+
+// Picture: download the logo or the icon of your brand. The caller closes the answer.
+//
+// The file as it was uploaded.
+//
+// GET /api/v1/reseller/brand/pictures/{picture}
+func (a *ResellerBrandAPI) Picture(ctx context.Context, picture string, options ...CallOption) (*Download, error) {
+	return a.caller.download(ctx, request{method: http.MethodGet, path: "/api/v1/reseller/brand/pictures/" + url.PathEscape(picture), options: options})
 }
 
 // ResellerCatalogAPI has the operations reseller.catalog.*.

@@ -4401,22 +4401,46 @@ type RegistrarHost struct {
 
 // ResellerBrand is an object of the API.
 type ResellerBrand struct {
-	// Colour of buttons and links there, as #rrggbb; empty is a neutral one
+	// #rrggbb; empty is a neutral one
 	Color string `json:"color"`
-	// Name of your company, on the pages that your clients see; empty shows the service's name
-	Name string `json:"name"`
-	// Where your clients ask for help; empty shows none
+	// The version, for a change
+	ETag string `json:"etag"`
+	// Address of the picture in a browser's tab; null without one: the name's first letter stands there
+	Icon       *string `json:"icon"`
+	ImprintURL string  `json:"imprint_url"`
+	// Address of the picture on this site; null without one: the name stands there
+	Logo *string `json:"logo"`
+	// Empty shows the service's name
+	Name       string            `json:"name"`
+	Pictures   []ResellerPicture `json:"pictures,omitzero"`
+	PrivacyURL string            `json:"privacy_url"`
+	// Empty shows none; so do the links below
 	SupportEmail string `json:"support_email"`
+	TermsURL     string `json:"terms_url"`
 }
 
 // ResellerBrandIn is an object of the API.
 type ResellerBrandIn struct {
-	// Colour of buttons and links, as #rrggbb
+	// Accent of buttons and links, #rrggbb; empty is a neutral one. Pages make it as much darker or lighter as text
+	// needs
 	Color *string `json:"color,omitzero"`
-	// Name of your company: one line of at most 60 letters
+	// The version that is to be changed; another one there is 409 etag_mismatch
+	ETag *string `json:"etag,omitzero"`
+	// PNG, ICO, WebP or SVG of at most 64 KB in base64. Left out: the present one stays; empty: it is taken away.
+	Icon *string `json:"icon,omitzero"`
+	// Who you are
+	ImprintURL *string `json:"imprint_url,omitzero"`
+	// PNG, WebP or SVG of at most 256 KB in base64. Left out: the present one stays; empty: it is taken away. An SVG
+	// has nothing but shapes.
+	Logo *string `json:"logo,omitzero"`
+	// Name of your company: one line. Empty shows the service's name
 	Name *string `json:"name,omitzero"`
+	// How you use personal data
+	PrivacyURL *string `json:"privacy_url,omitzero"`
 	// Where your clients ask for help
 	SupportEmail *string `json:"support_email,omitzero"`
+	// Your terms of service: a whole address
+	TermsURL *string `json:"terms_url,omitzero"`
 }
 
 // ResellerCall is an object of the API.
@@ -4574,10 +4598,8 @@ type ResellerLocationList struct {
 // ResellerMe is an object of the API.
 type ResellerMe struct {
 	// Of services that do not say
-	AutoRenew bool `json:"auto_renew"`
-	// What your clients see on the pages of their services
-	Brand     ResellerBrand `json:"brand"`
-	CreatedAt time.Time     `json:"created_at"`
+	AutoRenew bool      `json:"auto_renew"`
+	CreatedAt time.Time `json:"created_at"`
 	// What wholesale is below retail, in hundredths of a percent
 	DiscountBasisPoints int64  `json:"discount_basis_points"`
 	Email               string `json:"email"`
@@ -4677,6 +4699,21 @@ type ResellerPasswordBody struct {
 	// made
 	Username *string `json:"username,omitzero"`
 }
+
+// ResellerPicture is an object of the API.
+type ResellerPicture struct {
+	ContentType string `json:"content_type"`
+	// One of: logo, icon.
+	ID string `json:"id"`
+	// Name as a file
+	Name string `json:"name"`
+}
+
+// The values of ResellerPictureID. A newer server may answer others.
+const (
+	ResellerPictureIDLogo = "logo"
+	ResellerPictureIDIcon = "icon"
+)
 
 // ResellerQuote is an object of the API.
 type ResellerQuote struct {
@@ -4812,8 +4849,6 @@ type ResellerSuspendBody struct {
 // ResellerUpdateBody is an object of the API.
 type ResellerUpdateBody struct {
 	AutoRenew *bool `json:"auto_renew,omitzero"`
-	// Replaces the brand as a whole
-	Brand *ResellerBrandIn `json:"brand,omitzero"`
 	// One of: uz, ru, en.
 	Locale *string `json:"locale,omitzero"`
 	// Zero switches it off

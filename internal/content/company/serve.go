@@ -4,7 +4,7 @@ import (
 	"net/http"
 	"strings"
 
-	"stead.dev/stead/internal/platform/contentcoding"
+	"stead.dev/stead/internal/platform/brand"
 )
 
 // Path is where the pictures and the style sheet of the brand are served; browsers ask for the icon at IconPath by
@@ -21,10 +21,10 @@ func (s *Service) Handler() http.Handler {
 		p := s.present.Get()
 		kind, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, Path), "-")
 		if r.URL.Path == IconPath {
-			kind = Icon
+			kind = brand.IconKind
 		}
 		f, known := p.images[kind]
-		own := known && r.URL.Path == f.address(kind)
+		own := known && r.URL.Path == Path+f.File(kind)
 		if kind == "style" {
 			f, known, own = p.style, p.brand.Style != "", r.URL.Path == p.brand.Style
 		}
@@ -33,15 +33,11 @@ func (s *Service) Handler() http.Handler {
 			return
 		}
 		h := w.Header()
-		// An SVG that is opened by itself is a document of this site.
-		h.Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; sandbox; frame-ancestors 'none'")
-		h.Set("X-Content-Type-Options", "nosniff")
-		h.Set("Content-Type", f.Type)
 		h.Set("Cross-Origin-Resource-Policy", "cross-origin") // mail programs in browsers show the logo
 		h.Set("Cache-Control", "public, max-age=300")
 		if own {
 			h.Set("Cache-Control", "public, max-age=31536000, immutable")
 		}
-		contentcoding.NewContent(f.Content).Serve(w, r)
+		brand.Serve(w, r, f.Type, f.Content)
 	})
 }

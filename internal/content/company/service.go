@@ -6,6 +6,7 @@ import (
 
 	"stead.dev/stead/internal/platform/brand"
 	"stead.dev/stead/internal/platform/db"
+	"stead.dev/stead/internal/platform/fault"
 	"stead.dev/stead/internal/platform/signal"
 	"stead.dev/stead/internal/port/mailer"
 )
@@ -56,18 +57,18 @@ type Service struct {
 
 // present is what the database has, ready to be shown.
 type present struct {
-	settings Settings
+	settings brand.Settings
 	brand    brand.Brand
 	uploaded []string // kinds of the pictures that staff have uploaded
-	images   map[string]image
+	images   map[string]brand.Picture
 	letters  map[letterKey]mailer.Text
-	style    image
+	style    brand.Picture
 }
 
 // New makes the section. It shows the configuration's brand until Load has read the settings.
 func New(c Config) *Service {
 	s := &Service{Config: c}
-	s.present = signal.NewCopy(newPresent(c.Configured, Settings{}, nil), s.read)
+	s.present = signal.NewCopy(newPresent(c.Configured, brand.Settings{}, nil), s.read)
 	return s
 }
 
@@ -93,21 +94,21 @@ func (s *Service) read(ctx context.Context) (*present, error) {
 	return p, err
 }
 
-func newPresent(configured brand.Brand, set Settings, images []namedImage) *present {
-	p := &present{settings: set, brand: set.over(configured), uploaded: []string{}, images: map[string]image{}}
+func newPresent(configured brand.Brand, set brand.Settings, images []namedImage) *present {
+	p := &present{settings: set, brand: set.Over(configured), uploaded: []string{}, images: map[string]brand.Picture{}}
 	for _, i := range images {
-		p.images[i.kind] = i.image
+		p.images[i.kind] = i.Picture
 		p.uploaded = append(p.uploaded, i.kind)
 	}
-	if logo, ok := p.images[Logo]; ok {
-		p.brand.Logo, p.brand.MailLogo = logo.address(Logo), logo.Type == pngType
+	if logo, ok := p.images[brand.LogoKind]; ok {
+		p.brand.Logo, p.brand.MailLogo = Path+logo.File(brand.LogoKind), logo.Type == brand.PNG
 	}
-	if _, ok := p.images[Icon]; !ok {
-		p.images[Icon] = initial(p.brand)
+	if _, ok := p.images[brand.IconKind]; !ok {
+		p.images[brand.IconKind] = brand.Initial(p.brand)
 	}
-	p.brand.Icon = p.images[Icon].address(Icon)
+	p.brand.Icon = Path + p.images[brand.IconKind].File(brand.IconKind)
 	if p.brand.Color != "" {
-		p.style = newImage("text/css; charset=utf-8", []byte(p.brand.StyleSheet()))
+		p.style = brand.NewPicture("text/css; charset=utf-8", []byte(p.brand.StyleSheet()))
 		p.brand.Style = Path + "style-" + p.style.Hash + ".css"
 	}
 	return p
@@ -118,44 +119,87 @@ func (s *Service) Current() brand.Brand { return s.present.Get().brand }
 
 // Shown is what staff have set, and what is shown because of it.
 type Shown struct {
-	Settings Settings
+	Settings brand.Settings
 	// Uploaded are the kinds of the pictures that staff have uploaded.
 	Uploaded []string
 	Brand    brand.Brand
+	// ETag is the version of what staff have set.
+	ETag string
 }
 
 // Get reads the settings.
 func (s *Service) Get() Shown {
 	p := s.present.Get()
-	return Shown{p.settings, p.uploaded, p.brand}
+	return Shown{p.settings, p.uploaded, p.brand, p.etag()}
 }
 
-// Change replaces the settings.
-func (s *Service) Change(ctx context.Context, set Settings, reason string) (Shown, error) {
-	set, err := set.checked()
+func (p *present) etag() string {
+	hashes := map[string]string{}
+	for _, kind := range p.uploaded {
+		hashes[kind] = p.images[kind].Hash
+	}
+	return p.settings.ETag(hashes)
+}
+
+// Change is what staff set anew.
+type Change struct {
+	Settings brand.Settings
+	Pictures brand.PicturesIn
+	// ETag, when not empty, is the version that is changed.
+	ETag string
+}
+
+// Change replaces the settings, and the pictures that are given, all in one.
+func (s *Service) Change(ctx context.Context, c Change, reason string) (Shown, error) {
+	set, err := c.Settings.Checked()
 	if err != nil {
 		return Shown{}, err
 	}
-	return s.change(ctx, "company.change", reason, func(ctx context.Context, tx *db.Tx) error { return saveSettings(ctx, tx, set) })
-}
-
-// SetImage replaces a picture.
-func (s *Service) SetImage(ctx context.Context, kind string, content []byte, reason string) (Shown, error) {
-	i, err := checkImage(kind, content)
+	pictures, err := c.Pictures.Checked()
 	if err != nil {
 		return Shown{}, err
 	}
-	return s.change(ctx, "company.set_image", reason, func(ctx context.Context, tx *db.Tx) error { return saveImage(ctx, tx, kind, i) })
+	err = s.record(ctx, "company.change", reason, "settings", state, func(ctx context.Context, tx *db.Tx) error {
+		if err := judge(ctx, tx, c.ETag); err != nil {
+			return err
+		}
+		for kind, p := range pictures {
+			if err := saveImage(ctx, tx, kind, p); err != nil {
+				return err
+			}
+		}
+		return saveSettings(ctx, tx, set)
+	})
+	if err != nil {
+		return Shown{}, err
+	}
+	return s.Get(), nil
 }
 
-// RemoveImage removes a picture: the name stands for the logo, and its first letter for the icon.
-func (s *Service) RemoveImage(ctx context.Context, kind string) (Shown, error) {
-	return s.change(ctx, "company.remove_image", "", func(ctx context.Context, tx *db.Tx) error { return deleteImage(ctx, tx, kind) })
-}
-
-func (s *Service) change(ctx context.Context, action, reason string, f func(ctx context.Context, tx *db.Tx) error) (Shown, error) {
-	err := s.record(ctx, action, reason, "settings", state, f)
-	return s.Get(), err
+// judge refuses a change of a version that is no longer there.
+func judge(ctx context.Context, tx *db.Tx, etag string) error {
+	if etag == "" {
+		return nil
+	}
+	if err := lockSettings(ctx, tx); err != nil {
+		return err
+	}
+	set, err := readSettings(ctx, tx)
+	if err != nil {
+		return err
+	}
+	images, err := imageStates(ctx, tx)
+	if err != nil {
+		return err
+	}
+	hashes := map[string]string{}
+	for kind, i := range images {
+		hashes[kind] = i.Hash
+	}
+	if set.ETag(hashes) != etag {
+		return fault.ETagMismatch.New()
+	}
+	return nil
 }
 
 // record makes a change that is recorded, and tells all replicas.
@@ -183,7 +227,8 @@ func state(ctx context.Context, q db.Querier) (any, error) {
 	}
 	images, err := imageStates(ctx, q)
 	return struct {
-		Settings
+		brand.Settings
+
 		Images map[string]pictured `json:"images"`
 	}{set, images}, err
 }

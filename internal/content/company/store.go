@@ -4,12 +4,13 @@ import (
 	"context"
 	"errors"
 
+	"stead.dev/stead/internal/platform/brand"
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/fault"
 	"stead.dev/stead/internal/port/mailer"
 )
 
-func readSettings(ctx context.Context, q db.Querier) (s Settings, err error) {
+func readSettings(ctx context.Context, q db.Querier) (s brand.Settings, err error) {
 	err = q.QueryRow(ctx, `SELECT name, color, support_email, terms_url, privacy_url, imprint_url FROM company_settings`).
 		Scan(&s.Name, &s.Color, &s.Support, &s.Terms, &s.Privacy, &s.Imprint)
 	if errors.Is(err, db.ErrNoRows) {
@@ -18,7 +19,7 @@ func readSettings(ctx context.Context, q db.Querier) (s Settings, err error) {
 	return s, err
 }
 
-func saveSettings(ctx context.Context, tx *db.Tx, s Settings) error {
+func saveSettings(ctx context.Context, tx *db.Tx, s brand.Settings) error {
 	_, err := tx.Exec(ctx, `INSERT INTO company_settings (id, name, color, support_email, terms_url, privacy_url, imprint_url, updated_at)
 		VALUES (1, $1, $2, $3, $4, $5, $6, $7)
 		ON CONFLICT (id) DO UPDATE SET name = excluded.name, color = excluded.color, support_email = excluded.support_email,
@@ -29,7 +30,7 @@ func saveSettings(ctx context.Context, tx *db.Tx, s Settings) error {
 
 type namedImage struct {
 	kind string
-	image
+	brand.Picture
 }
 
 func readImages(ctx context.Context, q db.Querier) ([]namedImage, error) {
@@ -39,15 +40,22 @@ func readImages(ctx context.Context, q db.Querier) ([]namedImage, error) {
 	}, `SELECT kind, content_type, hash, content FROM company_images ORDER BY kind`)
 }
 
-func saveImage(ctx context.Context, tx *db.Tx, kind string, i image) error {
+// saveImage replaces a picture; one without content is taken away.
+func saveImage(ctx context.Context, tx *db.Tx, kind string, i brand.Picture) error {
+	if len(i.Content) == 0 {
+		_, err := tx.Exec(ctx, `DELETE FROM company_images WHERE kind = $1`, kind)
+		return err
+	}
 	_, err := tx.Exec(ctx, `INSERT INTO company_images (kind, content_type, hash, size, content, updated_at) VALUES ($1, $2, $3, $4, $5, $6)
 		ON CONFLICT (kind) DO UPDATE SET content_type = excluded.content_type, hash = excluded.hash, size = excluded.size, content = excluded.content,
 			updated_at = excluded.updated_at`, kind, i.Type, i.Hash, len(i.Content), i.Content, tx.Now)
 	return err
 }
 
-func deleteImage(ctx context.Context, tx *db.Tx, kind string) error {
-	_, err := tx.Exec(ctx, `DELETE FROM company_images WHERE kind = $1`, kind)
+// lockSettings has changes of the same version wait for each other, also of the first one.
+func lockSettings(ctx context.Context, tx *db.Tx) error {
+	_, err := tx.Exec(ctx, `INSERT INTO company_settings (id, name, color, support_email, terms_url, privacy_url, imprint_url, updated_at)
+		VALUES (1, '', '', '', '', '', '', $1) ON CONFLICT (id) DO UPDATE SET updated_at = excluded.updated_at`, tx.Now)
 	return err
 }
 

@@ -12,5 +12,7 @@
 //     from the next request on: nothing is cached.
 //   - A sandbox key works on an account of its own (account.EnsureSandbox), so that nothing of one
 //     world is found from the other.
+//   - A brand is changed as a whole, in each world by itself. Its pictures are found by the hash of their content alone, and are
+//     deleted when the account is closed.
 //   - No data of a reseller's clients is kept, but the tag that it gives its services (client_ref).
 package reseller

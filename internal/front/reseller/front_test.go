@@ -237,8 +237,8 @@ func TestALinkLetsOneClientInOnce(t *testing.T) {
 		}
 		waits := func(token string, want bool) {
 			t.Helper()
-			if got, err := w.Waits(t.Context(), token); err != nil || got != want {
-				t.Errorf("it waits: %t, %v", got, err)
+			if got, err := w.Link(t.Context(), token); err != nil || got.Waits != want {
+				t.Errorf("it waits: %t, %v", got.Waits, err)
 			}
 		}
 		token := link()

@@ -25,7 +25,6 @@ type meWire struct {
 	DiscountBasisPoints int          `json:"discount_basis_points" doc:"What wholesale is below retail, in hundredths of a percent"`
 	LowBalanceThreshold *money.Money `json:"low_balance_threshold" doc:"Below it, the reseller is told"`
 	AutoRenew           bool         `json:"auto_renew" doc:"Of services that do not say"`
-	Brand               Brand        `json:"brand" doc:"What your clients see on the pages of their services"`
 	Sandbox             bool         `json:"sandbox"`
 	Limits              limitsWire   `json:"limits"`
 	Key                 *keyWire     `json:"key"`
@@ -70,14 +69,13 @@ type updateIn struct {
 	Body struct {
 		LowBalanceThreshold *money.USDCents `json:"low_balance_threshold_usd_cents,omitempty" minimum:"0" maximum:"1000000000" doc:"Zero switches it off"`
 		AutoRenew           *bool           `json:"auto_renew,omitempty"`
-		Brand               *brandIn        `json:"brand,omitempty" doc:"Replaces the brand as a whole"`
 		Locale              *string         `json:"locale,omitempty" enum:"uz,ru,en"`
 	}
 }
 
 // Operations are the front's own; see Resell for the others.
 func (s *Service) Operations() []api.Route {
-	return slices.Concat(s.meOperations(), s.keyOperations(), s.shelfOperations(), s.clientOperations(), s.trailOperations(), s.serviceOperations(), s.endOperations(), s.linkOperations())
+	return slices.Concat(s.meOperations(), s.brandOperations(), s.keyOperations(), s.shelfOperations(), s.clientOperations(), s.trailOperations(), s.serviceOperations(), s.endOperations(), s.linkOperations())
 }
 
 func (s *Service) meOperations() []api.Route {
@@ -144,7 +142,7 @@ func (s *Service) me(ctx context.Context, q db.Querier, p auth.Principal) (*meWi
 	}
 	w := &meWire{
 		ID: p.AccountID, Email: owner.Email, Name: owner.Name, Locale: own.Locale, Tier: r.Tier, DiscountBasisPoints: r.Discount,
-		AutoRenew: chosen.autoRenew, Brand: chosen.brand, Sandbox: p.AccountID == r.SandboxID, CreatedAt: r.CreatedAt, Limits: wireLimits(s.Limits),
+		AutoRenew: chosen.autoRenew, Sandbox: p.AccountID == r.SandboxID, CreatedAt: r.CreatedAt, Limits: wireLimits(s.Limits),
 	}
 	if p.KeyID != 0 {
 		k, err := keyByID(ctx, q, p.KeyID)
@@ -179,11 +177,6 @@ func (s *Service) updateOperation(ctx context.Context, p auth.Principal, in *upd
 		}
 		if in.Body.AutoRenew != nil {
 			chosen.autoRenew = *in.Body.AutoRenew
-		}
-		if in.Body.Brand != nil {
-			if chosen.brand, err = in.Body.Brand.checked(); err != nil {
-				return err
-			}
 		}
 		if err := putSettings(ctx, tx, p.AccountID, chosen); err != nil {
 			return err

@@ -12,6 +12,7 @@ import (
 	"stead.dev/stead/internal/hosting/credentials"
 	"stead.dev/stead/internal/platform/api"
 	"stead.dev/stead/internal/platform/auth"
+	"stead.dev/stead/internal/platform/brand"
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/fault"
 	"stead.dev/stead/internal/platform/secret"
@@ -33,7 +34,7 @@ const (
 type Visit struct {
 	AccountID, ServiceID int64
 	Name, Domain, Status string // of the service
-	Brand                Brand
+	Brand                brand.Brand
 	Until                time.Time
 }
 
@@ -142,12 +143,37 @@ func (s *Service) passwordOperation(ctx context.Context, p auth.Principal, in *p
 	return w, nil
 }
 
-// Waits reports whether a link can still be opened. The page asks it before the client acts, so that a program that
-// checks links in mails does not use it up.
-func (s *Service) Waits(ctx context.Context, token string) (waits bool, err error) {
-	err = s.DB.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM reseller_links WHERE token_hash = $1 AND visit_hash IS NULL AND expires_at > $2)`,
-		secret.Hash(token), s.Clock.Now()).Scan(&waits)
-	return waits, err
+// Door is a link that a client has opened, or the visit that it was exchanged for.
+type Door struct {
+	Brand brand.Brand
+	// Waits says that the link can still be opened.
+	Waits bool
+}
+
+// Link finds a link. One that was used or is too old has its brand, for the page that says so; the page of one that waits asks
+// before the client acts, so that a program that checks links in mails does not use it up.
+func (s *Service) Link(ctx context.Context, token string) (d Door, err error) {
+	return s.door(ctx, `SELECT account_id, visit_hash IS NULL AND expires_at > $2 FROM reseller_links WHERE token_hash = $1`, token)
+}
+
+// VisitBrand finds the brand of a visit, also of one that is over.
+func (s *Service) VisitBrand(ctx context.Context, visit string) (brand.Brand, error) {
+	d, err := s.door(ctx, `SELECT account_id, visit_until > $2 FROM reseller_links WHERE visit_hash = $1`, visit)
+	return d.Brand, err
+}
+
+func (s *Service) door(ctx context.Context, query, token string) (d Door, err error) {
+	var accountID int64
+	err = s.DB.QueryRow(ctx, query, secret.Hash(token), s.Clock.Now()).Scan(&accountID, &d.Waits)
+	if errors.Is(err, db.ErrNoRows) {
+		return d, nil
+	}
+	if err != nil {
+		return d, err
+	}
+	b, err := s.brandOf(ctx, s.DB, accountID)
+	d.Brand = b.shown()
+	return d, err
 }
 
 // Enter uses a link up and returns the token of the visit. Of two concurrent calls, one succeeds; the other gets
@@ -200,11 +226,11 @@ func (s *Service) Visit(ctx context.Context, token string) (v Visit, err error) 
 			return v, fault.NotFound.New()
 		}
 	}
-	chosen, err := s.settingsOf(ctx, s.DB, v.AccountID)
+	b, err := s.brandOf(ctx, s.DB, v.AccountID)
 	if err != nil {
 		return v, err
 	}
-	v.Brand = chosen.brand
+	v.Brand = b.shown()
 	one, err := s.resoldOne(ctx, s.DB, v.AccountID, v.ServiceID)
 	if err != nil {
 		return v, err

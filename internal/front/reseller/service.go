@@ -11,6 +11,7 @@ import (
 	"stead.dev/stead/internal/commerce/wallet"
 	"stead.dev/stead/internal/hosting/credentials"
 	"stead.dev/stead/internal/identity/account"
+	"stead.dev/stead/internal/platform/brand"
 	"stead.dev/stead/internal/platform/clock"
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/fault"
@@ -39,6 +40,8 @@ type Config struct {
 	BaseURL     string // of the site, where links lead
 	Limits      Limits
 	Events      outbox.Events
+	// Company is how we show ourselves, which no reseller may do.
+	Company brand.Source
 }
 
 // Limits are the limits of every reseller.
@@ -67,12 +70,10 @@ type Reseller struct {
 type settings struct {
 	lowBalanceThreshold *money.USDCents
 	autoRenew           bool // of new services
-	brand               Brand
 }
 
 func (s *Service) settingsOf(ctx context.Context, q db.Querier, accountID int64) (found settings, err error) {
-	err = q.QueryRow(ctx, `SELECT auto_renew, brand_name, brand_color, brand_support FROM reseller_settings WHERE account_id = $1`, accountID).
-		Scan(&found.autoRenew, &found.brand.Name, &found.brand.Color, &found.brand.SupportEmail)
+	err = q.QueryRow(ctx, `SELECT auto_renew FROM reseller_settings WHERE account_id = $1`, accountID).Scan(&found.autoRenew)
 	if errors.Is(err, db.ErrNoRows) {
 		found.autoRenew, err = true, nil
 	}
@@ -87,11 +88,8 @@ func (s *Service) settingsOf(ctx context.Context, q db.Querier, accountID int64)
 }
 
 func putSettings(ctx context.Context, tx *db.Tx, accountID int64, s settings) error {
-	_, err := tx.Exec(ctx, `INSERT INTO reseller_settings (account_id, auto_renew, brand_name, brand_color, brand_support)
-		VALUES ($1, $2, $3, $4, $5)
-		ON CONFLICT (account_id) DO UPDATE SET auto_renew = excluded.auto_renew, brand_name = excluded.brand_name,
-			brand_color = excluded.brand_color, brand_support = excluded.brand_support`,
-		accountID, s.autoRenew, s.brand.Name, s.brand.Color, s.brand.SupportEmail)
+	_, err := tx.Exec(ctx, `INSERT INTO reseller_settings (account_id, auto_renew, brand_name, brand_color, brand_support, brand_terms, brand_privacy, brand_imprint)
+		VALUES ($1, $2, '', '', '', '', '', '') ON CONFLICT (account_id) DO UPDATE SET auto_renew = excluded.auto_renew`, accountID, s.autoRenew)
 	return err
 }
 

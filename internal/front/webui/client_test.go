@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"stead.dev/stead/internal/front/webui"
+	"stead.dev/stead/internal/platform/brand"
 	"stead.dev/stead/internal/platform/fault"
 )
 
@@ -18,7 +19,24 @@ type clients struct {
 	visits map[string]webui.ClientVisit
 }
 
-func (c *clients) Waits(_ context.Context, link string) (bool, error) { return c.links[link], nil }
+var samarkand = brand.Brand{
+	Name: "Samarkand <Web>", Color: "#0f5fa8", Support: "help@reseller.example", Terms: "https://reseller.example/terms", Privacy: "https://reseller.example/privacy",
+	Logo: "/client/brand/logo-1.png", Icon: "data:image/svg+xml;base64,PHN2Zy8+", Style: "/client/brand/style-0f5fa8.css",
+}
+
+func (c *clients) Link(_ context.Context, link string) (brand.Brand, bool, error) {
+	if link == "branded" {
+		return samarkand, c.links[link], nil
+	}
+	return brand.Brand{}, c.links[link], nil
+}
+
+func (c *clients) VisitBrand(_ context.Context, visit string) (brand.Brand, error) {
+	if visit == "visit-of-branded" {
+		return samarkand, nil
+	}
+	return brand.Brand{}, nil
+}
 
 func (c *clients) Enter(_ context.Context, link string) (string, error) {
 	if !c.links[link] {
@@ -26,7 +44,8 @@ func (c *clients) Enter(_ context.Context, link string) (string, error) {
 	}
 	delete(c.links, link)
 	visit := "visit-of-" + link
-	c.visits[visit] = webui.ClientVisit{AccountID: 1, ServiceID: 10, Name: "Blog <1>", Domain: "blog.example.com", Status: "active"}
+	b, _ := c.VisitBrand(context.Background(), visit)
+	c.visits[visit] = webui.ClientVisit{AccountID: 1, ServiceID: 10, Name: "Blog <1>", Domain: "blog.example.com", Status: "active", Brand: b}
 	return visit, nil
 }
 
@@ -109,5 +128,32 @@ func TestAResellersClientIsNotLedToOurShop(t *testing.T) {
 	}
 	if a := b.get("/login"); outward.FindString(a.body) == "" {
 		t.Error("the shop's own pages lead nowhere either")
+	}
+}
+
+// TestAResellersClientSeesTheResellersBrand: on each page, from the link to the end of the visit.
+func TestAResellersClientSeesTheResellersBrand(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.clients.links["branded"] = true
+	b := s.browser(t)
+	link := b.get("/client/branded")
+	b.post("/client/branded", nil)
+	for name, a := range map[string]answer{
+		"the link": link, "the panel": b.get("/client/panel/"), "the used link": b.get("/client/branded"), "the used link again": b.post("/client/branded", nil),
+		"the end": b.post("/client/leave", nil), "after the end": b.get("/client/panel/"),
+	} {
+		body := html.UnescapeString(a.body)
+		for _, part := range []string{samarkand.Name, samarkand.Logo, samarkand.Icon, samarkand.Terms, samarkand.Privacy, samarkand.Support} {
+			if !strings.Contains(body, part) {
+				t.Errorf("%s has no %s: %s", name, part, a.body)
+			}
+		}
+		if name != "the panel" && !strings.Contains(body, samarkand.Style) {
+			t.Errorf("%s has not its colours", name)
+		}
+		if strings.Contains(body, "Stead") || strings.Contains(a.body, "<Web>") {
+			t.Errorf("%s: %s", name, a.body)
+		}
 	}
 }

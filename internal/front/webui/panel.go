@@ -15,6 +15,7 @@ import (
 	"stead.dev/stead/internal/identity/account"
 	"stead.dev/stead/internal/platform/api"
 	"stead.dev/stead/internal/platform/auth"
+	"stead.dev/stead/internal/platform/brand"
 	"stead.dev/stead/internal/platform/fault"
 	"stead.dev/stead/internal/platform/i18n"
 	"stead.dev/stead/internal/platform/sse"
@@ -141,7 +142,7 @@ func (ui *UI) showPanel(w http.ResponseWriter, r *http.Request) {
 		until = in.ExpiresAt.UTC().Format(time.RFC3339)
 	}
 	b := ui.Brand()
-	ui.drawPanel(w, r, b.Icon, panelBoot{
+	ui.drawPanel(w, r, iconOf(b), panelBoot{
 		Base: panelPath, Company: b.Name, Color: b.Color, Logo: b.Logo, Support: b.Support,
 		Legal: bootLegal{Terms: b.Terms, Privacy: b.Privacy, Imprint: b.Imprint},
 		Account: &bootUser{
@@ -156,22 +157,24 @@ func (ui *UI) showClientPanel(w http.ResponseWriter, r *http.Request) {
 	v, err := ui.Clients.Visit(r.Context(), ui.cookie(r, clientCookie))
 	switch {
 	case errors.Is(err, fault.NotFound):
-		ui.dropCookie(w, clientCookie)
-		ui.failPage(w, r, http.StatusNotFound, "client_visit")
+		ui.failPage(w, ui.ended(r), http.StatusNotFound, "client_visit")
 	case err != nil:
 		ui.fail(w, r, err)
 	default:
-		ui.drawPanel(w, r, noIcon, panelBoot{
-			Base: clientPath, Company: cmp.Or(v.Company, v.Name), Color: v.Color, Support: v.Support,
+		b := v.Brand
+		ui.drawPanel(w, r, iconOf(b), panelBoot{
+			Base: clientPath, Company: cmp.Or(b.Name, v.Name), Color: b.Color, Logo: b.Logo, Support: b.Support,
+			Legal:  bootLegal{Terms: b.Terms, Privacy: b.Privacy, Imprint: b.Imprint},
 			Client: &bootClient{Service: v.ServiceID, Name: v.Name, Domain: v.Domain, Until: v.Until.UTC().Format(time.RFC3339)},
 		})
 	}
 }
 
-// noIcon keeps browsers from asking for /favicon.ico, which is ours.
-const noIcon = template.URL("data:,")
+// iconOf is the address of a brand's icon, which may be the icon itself. An empty one keeps browsers from asking for
+// /favicon.ico, which is ours.
+func iconOf(b brand.Brand) template.URL { return template.URL(cmp.Or(b.Icon, "data:,")) } //nolint:gosec // made by our own code
 
-func (ui *UI) drawPanel(w http.ResponseWriter, r *http.Request, icon any, b panelBoot) {
+func (ui *UI) drawPanel(w http.ResponseWriter, r *http.Request, icon template.URL, b panelBoot) {
 	b.Lang = i18n.Lang(r.Context())
 	b.Sections = []string{}
 	for _, s := range api.Sections() {

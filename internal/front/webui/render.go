@@ -49,9 +49,10 @@ type view struct {
 	Page    string
 	Lang    string
 	Session *account.Session
-	// Company is the name of Brand.
+	// Company is the name of Brand, which may be empty for a reseller's client.
 	Company string
 	Brand   brand.Brand
+	Icon    template.URL
 	// Flash is the id of a text about the last form's result.
 	Flash string
 	// Path is this page's address, for the language switch.
@@ -59,8 +60,8 @@ type view struct {
 	Asset assets
 	// Passkeys says that passkeys work on this page.
 	Passkeys bool
-	// Client says that the reader is a reseller's client: the page names nothing of our shop and links to nothing
-	// there.
+	// Client says that the reader is a reseller's client: the page has the reseller's brand, names nothing of our shop and
+	// links to nothing there.
 	Client bool
 	// Header and Footer are the links to public pages.
 	Header, Footer []siteLink
@@ -127,11 +128,14 @@ func (ui *UI) renderWith(w http.ResponseWriter, r *http.Request, status int, nam
 		ui.internal(w, r, fmt.Errorf("no page %q", name))
 		return
 	}
-	b := ui.Brand()
+	b, client := ui.Brand(), strings.HasPrefix(r.URL.Path+"/", "/client/")
+	if client {
+		b, _ = r.Context().Value(brandKey{}).(brand.Brand)
+	}
 	v := view{
-		Page: name, Lang: i18n.Lang(r.Context()), Session: ui.session(r), Company: b.Name, Brand: b,
+		Page: name, Lang: i18n.Lang(r.Context()), Session: ui.session(r), Company: b.Name, Brand: b, Icon: iconOf(b),
 		Flash: ui.takeFlash(w, r), Path: backTo(r), Asset: assetNames, Passkeys: ui.passkeys(r),
-		Client: strings.HasPrefix(r.URL.Path+"/", "/client/"), Meta: m, Data: data,
+		Client: client, Meta: m, Data: data,
 	}
 	v.Header, v.Footer = ui.siteLinks(r)
 	var buf bytes.Buffer

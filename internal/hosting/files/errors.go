@@ -10,7 +10,7 @@ import (
 
 // The refusals of this section.
 var (
-	ErrETagMismatch = fault.Define(fault.KindConflict, "etag_mismatch")
+	ErrETagMismatch = fault.ETagMismatch
 	ErrFileTooLarge = fault.Define(fault.KindUnprocessable, "file_too_large")
 	ErrFileNotText  = fault.Define(fault.KindUnprocessable, "file_not_text")
 	ErrDiskFull     = fault.Define(fault.KindUnprocessable, "disk_full")

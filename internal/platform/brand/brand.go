@@ -1,5 +1,6 @@
-// Package brand has the values by which the company shows itself on pages and in mails. Section company owns them; what
-// shows something asks its Source each time, because staff change them while the program runs.
+// Package brand has the values by which the company, or a reseller, shows itself on pages and in mails, with the check of what
+// people enter and upload. Section company and the front of resellers own them; what shows the company asks its Source each
+// time, because staff change it while the program runs.
 package brand
 
 import (

@@ -36,6 +36,7 @@ var (
 
 	IdempotencyInProgress = Define(KindConflict, "idempotency_in_progress")
 	Conflict              = Define(KindConflict, "conflict")
+	ETagMismatch          = Define(KindConflict, "etag_mismatch")
 	JobRunning            = Define(KindConflict, "job_running")
 
 	Validation           = Define(KindUnprocessable, "validation_failed")

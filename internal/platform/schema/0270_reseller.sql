@@ -16,8 +16,23 @@ CREATE TABLE reseller_settings (
     auto_renew    BOOLEAN NOT NULL,    -- whether new services are renewed from the wallet, when their order does not say
     brand_name    TEXT    NOT NULL,    -- name of the company on the pages of its clients; empty when none was chosen
     brand_color   TEXT    NOT NULL,    -- colour there, #rrggbb; empty when none was chosen
-    brand_support TEXT    NOT NULL     -- mail address where its clients ask for help; empty when none was chosen
+    brand_support TEXT    NOT NULL,    -- mail address where its clients ask for help; empty when none was chosen
+    brand_terms   TEXT    NOT NULL,    -- address of its terms of service; empty when none was given
+    brand_privacy TEXT    NOT NULL,    -- address that says how it uses personal data; empty when none was given
+    brand_imprint TEXT    NOT NULL     -- address that says who it is; empty when none was given
 );
+
+-- Pictures of resellers on the pages of their clients, of the account and of its sandbox apart.
+CREATE TABLE reseller_pictures (
+    account_id   BIGINT    NOT NULL, -- the reseller's account, or its sandbox
+    kind         TEXT      NOT NULL CHECK (kind IN ('logo', 'icon')), -- logo: stands for the name; icon: in a browser's tab
+    content_type TEXT      NOT NULL, -- its type, found out from the content
+    hash         TEXT      NOT NULL, -- of the content, in its address
+    content      {{bytes}} NOT NULL, -- the picture
+    updated_at   BIGINT    NOT NULL, -- when it was uploaded
+    PRIMARY KEY (account_id, kind)
+);
+CREATE INDEX reseller_pictures_hash ON reseller_pictures (hash);
 
 -- API keys, shown once and kept as hashes.
 CREATE TABLE reseller_keys (

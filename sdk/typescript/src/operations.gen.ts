@@ -3534,6 +3534,46 @@ export class ResellerBackupsAPI {
 
 }
 
+/** The operations reseller.brand.*. */
+export class ResellerBrandAPI {
+	readonly #caller: Caller;
+
+	constructor(caller: Caller) {
+		this.#caller = caller;
+	}
+
+	/**
+	 * Change what your clients see in place of our name. Texts and pictures in one; your clients see it from the
+	 * next page on. A text that is left out is empty then, a picture that is left out stays. The type of a picture
+	 * is found out from its content; an SVG with anything but shapes is refused with the name of what it has. The
+	 * name of the company whose interface this is is refused, too, however it is written.
+	 *
+	 * PUT /api/v1/reseller/brand
+	 */
+	change(body: Body<"reseller.brand.change">, options: CallOptions = {}): Promise<Answer<"reseller.brand.change">> {
+		return this.#caller.call({ method: "PUT", path: `/api/v1/reseller/brand`, body, options });
+	}
+
+	/**
+	 * See what your clients see in place of our name. The sandbox has a brand of its own.
+	 *
+	 * GET /api/v1/reseller/brand
+	 */
+	get(options: CallOptions = {}): Promise<Answer<"reseller.brand.get">> {
+		return this.#caller.call({ method: "GET", path: `/api/v1/reseller/brand`, options });
+	}
+
+	/**
+	 * Download the logo or the icon of your brand. The file as it was uploaded.
+	 *
+	 * GET /api/v1/reseller/brand/pictures/{picture}
+	 */
+	picture(picture: string, options: CallOptions = {}): Promise<Response> {
+		return this.#caller.download({ method: "GET", path: `/api/v1/reseller/brand/pictures/${encodeURIComponent(picture)}`, options });
+	}
+
+}
+
 /** The operations reseller.catalog.*. */
 export class ResellerCatalogAPI {
 	readonly #caller: Caller;
@@ -4741,6 +4781,7 @@ export class ResellerOperations {
 	readonly account: ResellerAccountAPI;
 	readonly addons: ResellerAddonsAPI;
 	readonly backups: ResellerBackupsAPI;
+	readonly brand: ResellerBrandAPI;
 	readonly catalog: ResellerCatalogAPI;
 	readonly certificates: ResellerCertificatesAPI;
 	readonly claims: ResellerClaimsAPI;
@@ -4764,6 +4805,7 @@ export class ResellerOperations {
 		this.account = new ResellerAccountAPI(caller);
 		this.addons = new ResellerAddonsAPI(caller);
 		this.backups = new ResellerBackupsAPI(caller);
+		this.brand = new ResellerBrandAPI(caller);
 		this.catalog = new ResellerCatalogAPI(caller);
 		this.certificates = new ResellerCertificatesAPI(caller);
 		this.claims = new ResellerClaimsAPI(caller);

@@ -1625,6 +1625,50 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/reseller/brand": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * See what your clients see in place of our name
+         * @description The sandbox has a brand of its own.
+         */
+        get: operations["reseller.brand.get"];
+        /**
+         * Change what your clients see in place of our name
+         * @description Texts and pictures in one; your clients see it from the next page on. A text that is left out is empty then, a picture that is left out stays. The type of a picture is found out from its content; an SVG with anything but shapes is refused with the name of what it has. The name of the company whose interface this is is refused, too, however it is written.
+         */
+        put: operations["reseller.brand.change"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/reseller/brand/pictures/{picture}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Download the logo or the icon of your brand
+         * @description The file as it was uploaded.
+         */
+        get: operations["reseller.brand.picture"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/reseller/catalog": {
         parameters: {
             query?: never;
@@ -8988,20 +9032,42 @@ export interface components {
             name: string;
         };
         ResellerBrand: {
-            /** @description Colour of buttons and links there, as #rrggbb; empty is a neutral one */
+            /** @description #rrggbb; empty is a neutral one */
             color: string;
-            /** @description Name of your company, on the pages that your clients see; empty shows the service's name */
+            /** @description The version, for a change */
+            etag: string;
+            /** @description Address of the picture in a browser's tab; null without one: the name's first letter stands there */
+            icon: string | null;
+            imprint_url: string;
+            /** @description Address of the picture on this site; null without one: the name stands there */
+            logo: string | null;
+            /** @description Empty shows the service's name */
             name: string;
-            /** @description Where your clients ask for help; empty shows none */
+            pictures: components["schemas"]["ResellerPicture"][];
+            privacy_url: string;
+            /** @description Empty shows none; so do the links below */
             support_email: string;
+            terms_url: string;
         };
         ResellerBrandIn: {
-            /** @description Colour of buttons and links, as #rrggbb */
+            /** @description Accent of buttons and links, #rrggbb; empty is a neutral one. Pages make it as much darker or lighter as text needs */
             color?: string;
-            /** @description Name of your company: one line of at most 60 letters */
+            /** @description The version that is to be changed; another one there is 409 etag_mismatch */
+            etag?: string;
+            /** @description PNG, ICO, WebP or SVG of at most 64 KB in base64. Left out: the present one stays; empty: it is taken away. */
+            icon?: string;
+            /** @description Who you are */
+            imprint_url?: string;
+            /** @description PNG, WebP or SVG of at most 256 KB in base64. Left out: the present one stays; empty: it is taken away. An SVG has nothing but shapes. */
+            logo?: string;
+            /** @description Name of your company: one line. Empty shows the service's name */
             name?: string;
+            /** @description How you use personal data */
+            privacy_url?: string;
             /** @description Where your clients ask for help */
             support_email?: string;
+            /** @description Your terms of service: a whole address */
+            terms_url?: string;
         };
         ResellerCall: {
             /** @description Where it came from */
@@ -9192,8 +9258,6 @@ export interface components {
         ResellerMe: {
             /** @description Of services that do not say */
             auto_renew: boolean;
-            /** @description What your clients see on the pages of their services */
-            brand: components["schemas"]["ResellerBrand"];
             /** Format: date-time */
             created_at: string;
             /**
@@ -9290,6 +9354,13 @@ export interface components {
         ResellerPasswordBody: {
             /** @description Of an FTP account or a database of the service; all its FTP accounts when left out, or a first one that is made */
             username?: string;
+        };
+        ResellerPicture: {
+            content_type: string;
+            /** @enum {string} */
+            id: "logo" | "icon";
+            /** @description Name as a file */
+            name: string;
         };
         ResellerQuote: {
             balance: components["schemas"]["Money"];
@@ -9415,8 +9486,6 @@ export interface components {
         };
         ResellerUpdateBody: {
             auto_renew?: boolean;
-            /** @description Replaces the brand as a whole */
-            brand?: components["schemas"]["ResellerBrandIn"];
             /** @enum {string} */
             locale?: "uz" | "ru" | "en";
             /**
@@ -14045,6 +14114,73 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ResellerCallList"];
+                };
+            };
+        };
+    };
+    "reseller.brand.get": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ResellerBrand"];
+                };
+            };
+        };
+    };
+    "reseller.brand.change": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["ResellerBrandIn"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ResellerBrand"];
+                };
+            };
+        };
+    };
+    "reseller.brand.picture": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Which of the two */
+                picture: "logo" | "icon";
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/octet-stream": string;
                 };
             };
         };

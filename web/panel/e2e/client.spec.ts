@@ -1,5 +1,8 @@
 import { expect, stead, test, unique } from "./fixture";
 
+const logo =
+  '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 90 20"><rect width="90" height="20" rx="9" fill="#7a0f5f"/></svg>';
+
 test("a reseller's client finds the site in the reseller's brand, and nothing of ours", async ({
   page,
   customer,
@@ -9,12 +12,28 @@ test("a reseller's client finds the site in the reseller's brand, and nothing of
   expected.push("422");
   await stead("admin", "resellers", "appoint", customer.email, "--tier", "silver", "--discount", "10");
   const world = { "X-Stead-World": "sandbox" };
-  await customer.call(
-    "PATCH",
-    "/reseller/me",
-    { brand: { name: "Samarkand Web", color: "#7a0f5f" } },
-    { headers: world },
-  );
+  // The reseller sees the brand before the clients do.
+  await page.goto("/panel/reseller/settings?world=sandbox");
+  const save = page.getByRole("button", { name: "Save" });
+  await expect(save).toBeDisabled();
+  await page.getByLabel("Name", { exact: true }).fill("Samarkand Web");
+  await page.getByLabel("Colour of buttons and links").fill("#7a0f5f");
+  await page.getByLabel("Support address").fill("help@reseller.example");
+  await page.getByLabel("Privacy").fill("https://reseller.example/privacy");
+  await page.getByLabel("Terms of service").fill("javascript:alert(1)");
+  const files = page.locator('input[type="file"]');
+  const picture = (content: string) => ({ name: "logo.svg", mimeType: "image/svg+xml", buffer: Buffer.from(content) });
+  await files.first().setInputFiles(picture(logo.replace("<rect", "<script>alert(1)</script><rect")));
+  await expect(page.getByRole("img", { name: "Dark" })).toContainText("help@reseller.example");
+  await save.click();
+  await expect(page.getByText("A whole address that begins with https://")).toBeVisible();
+  await page.getByLabel("Terms of service").fill("https://reseller.example/terms");
+  await save.click();
+  await expect(page.getByRole("group", { name: "Logo" }).getByRole("alert")).toContainText("<script>");
+  await files.first().setInputFiles(picture(logo));
+  await save.click();
+  await expect(page.getByText("Your clients see it from the next page on")).toBeVisible();
+  await expect(save).toBeDisabled();
   const { data } = await customer.call<{ data: { plans: { id: number }[] }[] }>("GET", "/catalog");
   const domain = unique("shop") + ".example.com";
   const made = await customer.call<{ id: number }>(
@@ -38,12 +57,31 @@ test("a reseller's client finds the site in the reseller's brand, and nothing of
   );
 
   const visitor = await (await browser.newContext({ viewport: { width: 390, height: 844 } })).newPage();
+  const theirs: string[] = [];
+  visitor.on("request", (request) => theirs.push(new URL(request.url()).pathname));
+  const branded = async () => {
+    const shown = visitor.getByRole("banner").getByRole("img", { name: "Samarkand Web" });
+    await expect(shown).toBeVisible();
+    expect(await shown.evaluate((image: HTMLImageElement) => image.naturalWidth)).toBeGreaterThan(0);
+    await expect(visitor.locator('link[rel="icon"]')).toHaveAttribute("href", /^data:image\/svg/);
+  };
   await visitor.goto(new URL(link.url).pathname);
+  await expect(visitor).toHaveTitle(/Samarkand Web/);
+  await branded();
+  await expect(visitor.getByRole("contentinfo").getByRole("link", { name: "help@reseller.example" })).toBeVisible();
+  await expect(visitor.locator("main form button")).toHaveCSS("background-color", "rgb(122, 15, 95)");
   await visitor.locator("main form button").click();
   await visitor.waitForURL(/\/client\/panel\//);
   await expect(visitor.getByRole("heading", { level: 1 })).toBeVisible();
-  await expect(visitor.getByText("Samarkand Web")).toBeVisible();
+  await branded();
   await visitor.getByRole("button", { name: "Open the menu" }).click();
+  for (const [name, address] of [
+    ["Terms", "https://reseller.example/terms"],
+    ["Privacy", "https://reseller.example/privacy"],
+    ["help@reseller.example", "mailto:help@reseller.example"],
+  ] as const) {
+    await expect(visitor.getByRole("link", { name })).toHaveAttribute("href", address);
+  }
   await visitor.getByRole("link", { name: "Databases" }).click();
   await expect(visitor.getByRole("heading", { level: 1, name: "Databases" })).toBeVisible();
   for (const text of ["Stead", "Wallet", "Renew", "Price"]) {
@@ -63,5 +101,6 @@ test("a reseller's client finds the site in the reseller's brand, and nothing of
   await visitor.goto("/client/panel/");
   await visitor.getByRole("button", { name: "End the visit" }).click();
   await expect(visitor.getByRole("main")).toBeVisible();
-  await page.goto("/panel/");
+  await branded(); // also when it is over
+  expect(theirs.filter((path) => path.startsWith("/brand/") || path === "/favicon.ico")).toEqual([]);
 });

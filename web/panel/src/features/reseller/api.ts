@@ -32,8 +32,15 @@ export const me = (world: World) =>
     queryFn: ({ signal }) => call(api.GET("/api/v1/reseller/me", { headers: of(world), signal })),
   });
 
-export const saveBrand = (world: World, brand: Brand) =>
-  call(api.PATCH("/api/v1/reseller/me", { headers: of(world), body: { brand } }));
+/** What clients see in place of our name. */
+export const brand = (world: World) =>
+  queryOptions({
+    queryKey: key(world, "brand"),
+    queryFn: ({ signal }) => call(api.GET("/api/v1/reseller/brand", { headers: of(world), signal })),
+  });
+
+export const saveBrand = (world: World, body: components["schemas"]["ResellerBrandIn"]) =>
+  call(api.PUT("/api/v1/reseller/brand", { headers: of(world), body }));
 
 export const keys = (world: World) =>
   queryOptions({

@@ -41,8 +41,6 @@ export const exportOf = ({ account_id, action }: AuditFilter, format: "csv" | "n
   });
 
 export type Company = Schemas["Company"];
-export type Settings = Company["settings"];
-export type Picture = "logo" | "icon";
 
 /** How the company shows itself. */
 export const company = queryOptions({
@@ -50,12 +48,7 @@ export const company = queryOptions({
   queryFn: ({ signal }) => call(staff.GET("/api/v1/admin/company", { signal })),
 });
 
-export const changeCompany = (settings: Settings, reason: string) =>
-  call(staff.PUT("/api/v1/admin/company", { body: { ...settings, reason } }));
-export const setPicture = (image: Picture, content: string, reason: string) =>
-  call(staff.PUT("/api/v1/admin/company/images/{image}", { params: { path: { image } }, body: { content, reason } }));
-export const removePicture = (image: Picture) =>
-  call(staff.DELETE("/api/v1/admin/company/images/{image}", { params: { path: { image } } }));
+export const changeCompany = (body: Schemas["CompanyChangeBody"]) => call(staff.PUT("/api/v1/admin/company", { body }));
 
 export type Mail = Schemas["CompanyMail"];
 export type MailLanguage = Mail["language"];
