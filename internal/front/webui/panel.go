@@ -112,7 +112,8 @@ type bootClient struct {
 	Until   string `json:"until"` // RFC 3339
 }
 
-// shell is the page of the application.
+// shell is the page of the application. It draws the frame and the first page's heading, which are seen while the scripts load;
+// the application replaces them.
 var shell = template.Must(template.New("shell").Parse(`<!doctype html>
 <html lang="{{.Lang}}">
 <head>
@@ -125,11 +126,15 @@ var shell = template.Must(template.New("shell").Parse(`<!doctype html>
 <title>{{.Company}}</title>
 <link rel="icon" href="{{.Icon}}">
 {{range .Styles}}<link rel="stylesheet" href="{{.}}">
-{{end}}{{range .Preload}}<link rel="modulepreload" href="{{.}}">
-{{end}}<script type="module" src="{{.Script}}"></script>
+{{end}}<meta name="files" content="{{.Files}}">
+<script type="module" src="{{.Script}}"></script>
+<noscript><style nonce="{{.Nonce}}">.frame { display: none }</style></noscript>
 </head>
 <body>
-<div id="root"></div>
+<div id="root"><div class="frame">
+<header>{{if .Logo}}<img src="{{.Logo}}" alt="{{.Company}}" class="logo">{{else}}{{.Company}}{{end}}</header>
+<main>{{if .Heading}}<h1>{{.Heading}}</h1>{{else}}<div class="frame-line"></div>{{end}}<div class="frame-block"></div><div class="frame-block"></div></main>
+</div></div>
 <noscript><main><h1>{{.Company}}</h1><p>{{.NoScript}}</p></main></noscript>
 </body>
 </html>
@@ -183,19 +188,25 @@ func (ui *UI) drawPanel(w http.ResponseWriter, r *http.Request, icon template.UR
 		}
 	}
 	boot, err := json.Marshal(b)
-	var first entry
+	var built *bundle
 	if err == nil {
-		first, err = panelEntry()
+		built, err = panelBundle()
 	}
 	if err != nil {
 		ui.internal(w, r, err)
 		return
 	}
+	path := strings.TrimPrefix(r.URL.Path, b.Base)
+	first := built.firstLoad(path, b.Lang)
+	heading := ""
+	if b.Account != nil && path == "/" {
+		heading = i18n.T(b.Lang, "webui.panel.welcome", map[string]any{"Name": cmp.Or(b.Account.Name, b.Account.Email)})
+	}
 	nonce := rand.Text()
 	var page bytes.Buffer
 	err = shell.Execute(&page, map[string]any{
-		"Lang": b.Lang, "Company": b.Company, "Icon": icon, "Boot": string(boot), "Nonce": nonce,
-		"Styles": first.styles, "Preload": first.preload, "Script": first.script,
+		"Lang": b.Lang, "Company": b.Company, "Icon": icon, "Logo": b.Logo, "Boot": string(boot), "Nonce": nonce,
+		"Styles": first.styles, "Files": strings.Join(first.scripts, " "), "Script": built.script, "Heading": heading,
 		"NoScript": i18n.T(b.Lang, "webui.panel.noscript", nil), "Description": i18n.T(b.Lang, "webui.panel.about", nil),
 	})
 	if err != nil {

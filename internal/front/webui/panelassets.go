@@ -6,6 +6,7 @@ import (
 	"mime"
 	"net/http"
 	"path"
+	"strings"
 	"sync"
 
 	"stead.dev/stead/internal/platform/contentcoding"
@@ -13,57 +14,128 @@ import (
 	"stead.dev/stead/web"
 )
 
-// entry are the addresses of the files that the application begins with.
-type entry struct {
-	script          string
-	styles, preload []string
+// files are the addresses of files that a page of the application needs.
+type files struct{ styles, scripts []string }
+
+// bundle is what Vite has built: its files, and which of them what needs.
+type bundle struct {
+	chunks map[string]chunk  // by the source file, as the manifest has them
+	script string            // starts the application
+	routes map[string]string // sources by the name of the route's file, such as "services.$service.dns"
 }
 
-// panelEntry reads the manifest that Vite has written beside the files, at the first page: commands need none.
-var panelEntry = sync.OnceValues(readEntry)
+// panelBundle reads the manifest that Vite has written beside the files, at the first page: commands need none.
+var panelBundle = sync.OnceValues(readBundle)
 
 // chunk is one file of Vite's manifest.
 type chunk struct {
 	File    string   `json:"file"`
-	IsEntry bool     `json:"isEntry"`
 	Imports []string `json:"imports"`
 	CSS     []string `json:"css"`
 }
 
-func readEntry() (entry, error) {
+func readBundle() (*bundle, error) {
 	content, err := web.Dist.ReadFile("dist/panel/manifest.json")
 	if err != nil {
-		return entry{}, err
+		return nil, err
 	}
-	var chunks map[string]chunk
-	if err := json.Unmarshal(content, &chunks); err != nil {
-		return entry{}, err
+	b := &bundle{routes: map[string]string{}}
+	if err := json.Unmarshal(content, &b.chunks); err != nil {
+		return nil, err
 	}
-	for _, c := range chunks {
-		if !c.IsEntry {
-			continue
+	for source := range b.chunks {
+		if name, isRoute := strings.CutPrefix(source, "src/routes/"); isRoute {
+			name, _, _ = strings.Cut(name, ".tsx")
+			b.routes[name] = source
 		}
-		e := entry{script: panelPath + "/" + c.File}
-		seen := map[string]bool{}
-		e.add(chunks, c, seen)
-		return e, nil
 	}
-	return entry{}, fmt.Errorf("no entry among %d chunks", len(chunks))
+	start, ok := b.chunks["src/app/start.ts"]
+	if !ok {
+		return nil, fmt.Errorf("no start among %d chunks", len(b.chunks))
+	}
+	b.script = panelPath + "/" + start.File
+	return b, nil
 }
 
-// add adds the styles of a chunk and what it imports.
-func (e *entry) add(chunks map[string]chunk, c chunk, seen map[string]bool) {
+// firstLoad returns what the page at a path of the application needs beside the script, so that the browser asks for all of it
+// at once: else it learns of the language's texts and of the page's own code only when the application runs.
+func (b *bundle) firstLoad(path, lang string) files {
+	needed := []string{"src/app/main.tsx", "src/i18n/" + lang + ".ts"}
+	if page := b.route(path); page != "" {
+		for at, char := range page {
+			if char == '.' { // a layout around it, if there is one
+				needed = append(needed, b.routes[page[:at]])
+			}
+		}
+		needed = append(needed, b.routes[page])
+	}
+	f := files{}
+	seen := map[string]bool{strings.TrimPrefix(b.script, panelPath+"/"): true}
+	for _, source := range needed {
+		f.add(b.chunks, source, seen)
+	}
+	return f
+}
+
+// add adds the file of a source, its styles and what it imports.
+func (f *files) add(chunks map[string]chunk, source string, seen map[string]bool) {
+	c, ok := chunks[source]
+	if !ok {
+		return
+	}
+	if !seen[c.File] {
+		seen[c.File] = true
+		f.scripts = append(f.scripts, panelPath+"/"+c.File)
+	}
 	for _, name := range c.CSS {
-		e.styles = append(e.styles, panelPath+"/"+name)
+		if !seen[name] {
+			seen[name] = true
+			f.styles = append(f.styles, panelPath+"/"+name)
+		}
 	}
 	for _, name := range c.Imports {
-		if seen[name] {
-			continue
+		if !seen[chunks[name].File] {
+			f.add(chunks, name, seen)
 		}
-		seen[name] = true
-		e.preload = append(e.preload, panelPath+"/"+chunks[name].File)
-		e.add(chunks, chunks[name], seen)
 	}
+}
+
+// route finds the file of the route at a path, as TanStack Router names it: segments are separated by dots, one that begins
+// with $ stands for any, $ alone for any rest, and index for none. The route with the most fixed segments wins.
+func (b *bundle) route(path string) string {
+	var segments []string
+	if path = strings.Trim(path, "/"); path != "" {
+		segments = strings.Split(path, "/")
+	}
+	best, bestFixed := "", -1
+	for name := range b.routes {
+		fixed, ok := matchRoute(name, segments)
+		if ok && (fixed > bestFixed || fixed == bestFixed && len(name) > len(best)) {
+			best, bestFixed = name, fixed
+		}
+	}
+	return best
+}
+
+// matchRoute tells whether a route is that of a path, and by how many fixed segments.
+func matchRoute(name string, segments []string) (fixed int, ok bool) {
+	var pattern []string
+	if name = strings.TrimSuffix("."+name, ".index"); name != "" {
+		pattern = strings.Split(name[1:], ".")
+	}
+	for i, p := range pattern {
+		switch {
+		case p == "$":
+			return fixed, true
+		case i >= len(segments):
+			return 0, false
+		case p == segments[i]:
+			fixed++
+		case !strings.HasPrefix(p, "$"):
+			return 0, false
+		}
+	}
+	return fixed, len(pattern) == len(segments)
 }
 
 // panelFiles are the assets that were asked for, by their names.
