@@ -143,7 +143,7 @@ func (b balances) Balance(ctx context.Context, q db.Querier, accountID int64) (m
 
 // siteBase is what every section of a service's parts needs.
 func (c *core) siteBase() site.Base {
-	return site.Base{DB: c.db, Queue: c.queue, Services: c.services, Panels: c.panels}
+	return site.Base{DB: c.db, Queue: c.queue, Services: c.services, Panels: c.panels, Outbox: c.outbox}
 }
 
 // hostedDomains adapts the domains of services to the certificates.

@@ -21,7 +21,7 @@ var rows = db.Map(func(r *row) db.Fields {
 func (s *Service) collection() site.Collection[row, panel.Cron, panel.CronJob] {
 	return site.Collection[row, panel.Cron, panel.CronJob]{
 		Base:       s.Base,
-		Capability: panel.CapCron, Limit: "cron_jobs",
+		Capability: panel.CapCron, Limit: "cron_jobs", Event: "cron_job",
 		Job:   func(t site.Target) river.JobArgs { return applyArgs{t} },
 		Table: site.Table[row]{Name: "cron_jobs", Rows: rows, HidesRemoving: true},
 		On: func(_ context.Context, _ site.Site, cron panel.Cron) (site.Kind[row, panel.CronJob], error) {

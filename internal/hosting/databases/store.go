@@ -23,7 +23,7 @@ var rows = db.Map(func(r *row) db.Fields {
 func (s *Service) collection() site.Collection[row, panel.Databases, panel.Database] {
 	return site.Collection[row, panel.Databases, panel.Database]{
 		Base:       s.Base,
-		Capability: panel.CapDatabases, Limit: "databases",
+		Capability: panel.CapDatabases, Limit: "databases", Event: "database",
 		Job:   func(t site.Target) river.JobArgs { return applyArgs{t} },
 		Table: site.Table[row]{Name: "databases", Rows: rows},
 		On:    s.kind,

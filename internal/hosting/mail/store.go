@@ -31,7 +31,7 @@ var boxRows = db.Map(func(b *box) db.Fields {
 func (s *Service) collection() site.Collection[box, panel.Mail, panel.Mailbox] {
 	return site.Collection[box, panel.Mail, panel.Mailbox]{
 		Base:       s.Base,
-		Capability: panel.CapMail, Limit: "mailboxes",
+		Capability: panel.CapMail, Limit: "mailboxes", Event: "mailbox",
 		Job:       func(t site.Target) river.JobArgs { return applyArgs{t} },
 		Table:     site.Table[box]{Name: "mail_boxes", Rows: boxRows, Order: "address", Others: []string{"mail_domains", "mail_services"}},
 		On:        s.kind,

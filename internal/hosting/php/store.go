@@ -22,6 +22,7 @@ func (s *Service) collection() site.Collection[row, panel.PHP, panel.PHPSettings
 	return site.Collection[row, panel.PHP, panel.PHPSettings]{
 		Base:       s.Base,
 		Capability: panel.CapPHP,
+		Event:      "php",
 		Job:        func(t site.Target) river.JobArgs { return applyArgs{t} },
 		Table:      site.Table[row]{Name: "php_settings", Rows: rows, Key: "service_id"},
 		On:         s.kind,

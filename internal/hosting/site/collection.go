@@ -11,6 +11,7 @@ import (
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/fault"
 	"stead.dev/stead/internal/platform/jobs"
+	"stead.dev/stead/internal/platform/outbox"
 	"stead.dev/stead/internal/platform/page"
 	"stead.dev/stead/internal/port/panel"
 )
@@ -21,6 +22,7 @@ type Base struct {
 	Queue    jobs.Enqueuer
 	Services Services
 	Panels   Panels
+	Outbox   outbox.Events // where collections tell what became of their things
 }
 
 // Target names the service that a job is about. The arguments of a section's job embed it and add their kind.
@@ -49,6 +51,7 @@ type Collection[R Row, C, P any] struct {
 
 	Capability panel.Capability // which C is
 	Limit      string           // of a plan, how many a service may have; empty where plans do not count
+	Event      string           // the group of the event that tells what became of a thing: "mailbox" for mailbox.changed. Empty: none
 	// Job returns the arguments of the job that calls Apply.
 	Job func(Target) river.JobArgs
 
@@ -228,14 +231,17 @@ func (c Collection[R, C, P]) note(ctx context.Context, tx *db.Tx, r R, o Outcome
 	case o.Gone:
 		return c.removed(ctx, tx, r)
 	case o.Err != nil:
-		return c.failed(ctx, tx, r.AsItem(), c.failureKey(o.Err))
+		return c.failed(ctx, tx, r, c.failureKey(o.Err))
 	case o.Status != Active:
-		changed, err := changedOne(ctx, tx, `UPDATE `+c.Name+` SET status = $1, failure_key = NULL WHERE `+c.key()+` = $2 AND revision = $3`,
+		changed, err := changedOne(ctx, tx, `UPDATE `+c.Name+` SET status = $1, failure_key = NULL WHERE `+c.key()+` = $2 AND revision = $3 AND status <> $1`,
 			Active, o.ID, o.Revision)
 		if err != nil || !changed {
 			return err
 		}
 		if err := c.activated(ctx, tx, r); err != nil {
+			return err
+		}
+		if err := c.tell(ctx, tx, r, string(Active)); err != nil {
 			return err
 		}
 	}
@@ -258,13 +264,37 @@ func (c Collection[R, C, P]) activated(ctx context.Context, tx *db.Tx, r R) erro
 }
 
 // failed notes that the panel refuses a row for good, where the row does not say so already.
-func (c Collection[R, C, P]) failed(ctx context.Context, tx *db.Tx, i Item, key string) error {
+func (c Collection[R, C, P]) failed(ctx context.Context, tx *db.Tx, r R, key string) error {
+	i := r.AsItem()
 	if i.FailureKey != nil && *i.FailureKey == key {
 		return nil
 	}
-	_, err := changedOne(ctx, tx, `UPDATE `+c.Name+` SET status = $1, failure_key = $2 WHERE `+c.key()+` = $3 AND revision = $4`,
+	changed, err := changedOne(ctx, tx, `UPDATE `+c.Name+` SET status = $1, failure_key = $2
+		WHERE `+c.key()+` = $3 AND revision = $4 AND (status <> $1 OR failure_key IS NULL OR failure_key <> $2)`,
 		Failed, key, i.ID, i.Revision)
-	return err
+	if err != nil || !changed {
+		return err
+	}
+	return c.tell(ctx, tx, r, string(Failed))
+}
+
+// changedWire is the data of the event that tells what became of a thing on the panel.
+type changedWire struct {
+	ID        int64  `json:"id"`
+	ServiceID int64  `json:"service_id"`
+	Status    string `json:"status"` // active, failed or removed
+}
+
+// tell emits the event of what became of a row's thing, for who shows it: nothing else need follow.
+func (c Collection[R, C, P]) tell(ctx context.Context, tx *db.Tx, r R, status string) error {
+	if c.Event == "" {
+		return nil
+	}
+	i := r.AsItem()
+	return c.Outbox.Emit(ctx, tx, outbox.Event{
+		Type: c.Event + ".changed", AccountID: i.AccountID, Subject: "service", SubjectID: i.ServiceID,
+		Data: changedWire{ID: i.ID, ServiceID: i.ServiceID, Status: status},
+	})
 }
 
 // failureKey is the public key for what the panel refuses for good.
@@ -290,7 +320,7 @@ func (c Collection[R, C, P]) removed(ctx context.Context, tx *db.Tx, r R) error 
 			return err
 		}
 	}
-	return nil
+	return c.tell(ctx, tx, r, "removed")
 }
 
 // End lets everything go that the section has of a service that has ended.

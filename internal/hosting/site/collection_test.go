@@ -2,6 +2,7 @@ package site_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"slices"
 	"strconv"
@@ -14,6 +15,7 @@ import (
 	"stead.dev/stead/internal/platform/clock"
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/fault"
+	"stead.dev/stead/internal/platform/outbox"
 	"stead.dev/stead/internal/platform/testkit"
 )
 
@@ -67,6 +69,13 @@ func (s *stall) note(what string) func(context.Context, *db.Tx, good) error {
 	}
 }
 
+// Emit notes what the event says that became of a thing.
+func (s *stall) Emit(_ context.Context, _ *db.Tx, e outbox.Event) error {
+	data, err := json.Marshal(e.Data)
+	s.told = append(s.told, e.Type+" "+string(data))
+	return err
+}
+
 // enqueuer notes which jobs were inserted.
 type enqueuer struct{ s *stall }
 
@@ -87,10 +96,10 @@ func newStall(t *testing.T, d *db.DB) *stall {
 	s := &stall{panel: &fakePanel{things: map[string]int{}}}
 	s.Collection = site.Collection[good, shelves, thing]{
 		Base: site.Base{
-			DB: d, Queue: enqueuer{s}, Services: services,
+			DB: d, Queue: enqueuer{s}, Services: services, Outbox: s,
 			Panels: sitetest.Panels{"it": shelfPanel{s.panel.kind(7, nil)}, "bare": sitetest.Bare{}},
 		},
-		Capability: "things", Limit: "goods",
+		Capability: "things", Limit: "goods", Event: "good",
 		Job: func(t site.Target) river.JobArgs { return goodsArgs{t} },
 		Table: site.Table[good]{
 			Name: "test_goods", Others: []string{"test_more"},
@@ -155,7 +164,7 @@ func TestOfTwoRunsAtOnceOneTells(t *testing.T) {
 		if err := s.Apply(t.Context(), 1, 7); err != nil {
 			t.Fatal(err)
 		}
-		s.expect(t, 7, []string{"new active"}, []string{"activated new"})
+		s.expect(t, 7, []string{"new active"}, []string{"activated new", `good.changed {"id":1,"service_id":7,"status":"active"}`})
 
 		// What changes while the panel is at work is not taken for done.
 		exec(t, d, `UPDATE test_goods SET size = 6, revision = 2, status = 'pending'`)
@@ -163,7 +172,7 @@ func TestOfTwoRunsAtOnceOneTells(t *testing.T) {
 		if err := s.Apply(t.Context(), 1, 7); err != nil || s.panel.things["new"] != 7 {
 			t.Errorf("the panel has %v: %v", s.panel.things, err)
 		}
-		s.expect(t, 7, []string{"new active"}, nil)
+		s.expect(t, 7, []string{"new active"}, []string{`good.changed {"id":1,"service_id":7,"status":"active"}`})
 	})
 }
 
@@ -187,7 +196,7 @@ func TestAThingGoesWhenThePanelNoLongerHasIt(t *testing.T) {
 				t.Errorf("the panel has %v: %v", s.panel.things, err)
 			}
 		}
-		s.expect(t, 7, nil, []string{"forget old", "removed old"})
+		s.expect(t, 7, nil, []string{"forget old", "removed old", `good.changed {"id":1,"service_id":7,"status":"removed"}`})
 	})
 }
 
@@ -197,10 +206,15 @@ func TestAPanelWithoutTheCapabilityRefusesAll(t *testing.T) {
 		s := newStall(t, d)
 		s.add(t, 1, 8, "new", site.Pending)
 		s.add(t, 2, 8, "old", site.Removing)
-		if err := s.Apply(t.Context(), 1, 8); err != nil {
-			t.Fatal(err)
+		for range 2 { // the second time it says nothing new
+			if err := s.Apply(t.Context(), 1, 8); err != nil {
+				t.Fatal(err)
+			}
 		}
-		s.expect(t, 8, []string{"new failed unsupported_operation"}, []string{"forget old", "removed old"})
+		s.expect(t, 8, []string{"new failed unsupported_operation"}, []string{
+			`good.changed {"id":1,"service_id":8,"status":"failed"}`,
+			"forget old", "removed old", `good.changed {"id":2,"service_id":8,"status":"removed"}`,
+		})
 	})
 }
 

@@ -670,7 +670,7 @@ export interface paths {
         };
         /**
          * Follow what changes in the account
-         * @description Server-sent events. `ready` comes first: from then on nothing is left out. Each `change` is JSON with the event's `id` and `type` (those of webhooks), `subject` and `subject_id`, and `service_id`, `object_id`, `status`, `kind` and `at` where it has them: read again what you show. Come again with `Last-Event-ID` after the connection is lost: what happened meanwhile comes first. An event may come twice, with the same `id` in its data. `reset` says that too much has happened: read everything anew. Comments show that the stream lives. It ends after an hour, and within seconds when the caller may no longer read it. A token is told of what its scopes can read.
+         * @description Server-sent events. `ready` comes first: from then on nothing is left out. Each `change` is JSON with the event's `id` and `type` (those of webhooks; and `mailbox.changed`, `database.changed`, `cron_job.changed` and `php.changed`, when the server has followed a change or refuses it), `subject` and `subject_id`, and `service_id`, `object_id`, `status`, `kind` and `at` where it has them: read again what you show. Come again with `Last-Event-ID` after the connection is lost: what happened meanwhile comes first. An event may come twice, with the same `id` in its data. `reset` says that too much has happened: read everything anew. Comments show that the stream lives. It ends after an hour, and within seconds when the caller may no longer read it. A token is told of what its scopes can read.
          */
         get: operations["events.stream"];
         put?: never;
@@ -3994,7 +3994,7 @@ export interface paths {
         };
         /**
          * Follow what changes in a service
-         * @description Server-sent events. `ready` comes first: from then on nothing is left out. Each `change` is JSON with the event's `id` and `type` (those of webhooks), `subject` and `subject_id`, and `service_id`, `object_id`, `status`, `kind` and `at` where it has them: read again what you show. Come again with `Last-Event-ID` after the connection is lost: what happened meanwhile comes first. An event may come twice, with the same `id` in its data. `reset` says that too much has happened: read everything anew. Comments show that the stream lives. It ends after an hour, and within seconds when the caller may no longer read it.
+         * @description Server-sent events. `ready` comes first: from then on nothing is left out. Each `change` is JSON with the event's `id` and `type` (those of webhooks; and `mailbox.changed`, `database.changed`, `cron_job.changed` and `php.changed`, when the server has followed a change or refuses it), `subject` and `subject_id`, and `service_id`, `object_id`, `status`, `kind` and `at` where it has them: read again what you show. Come again with `Last-Event-ID` after the connection is lost: what happened meanwhile comes first. An event may come twice, with the same `id` in its data. `reset` says that too much has happened: read everything anew. Comments show that the stream lives. It ends after an hour, and within seconds when the caller may no longer read it.
          */
         get: operations["services.events"];
         put?: never;

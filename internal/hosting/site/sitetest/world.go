@@ -20,6 +20,7 @@ import (
 	"stead.dev/stead/internal/platform/clock"
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/jobs"
+	"stead.dev/stead/internal/platform/outbox"
 	"stead.dev/stead/internal/platform/testkit"
 	"stead.dev/stead/internal/port/panel"
 )
@@ -60,7 +61,7 @@ func (w *World) Mount(operations []api.Route, further ...apitest.Tokens) {
 
 // On is what a section of the world works with: a queue, the panel "it", and the panel "bare", which can do nothing.
 func (w *World) On(q jobs.Enqueuer, it panel.Panel) site.Base {
-	return site.Base{DB: w.DB, Queue: q, Services: w.Services, Panels: Panels{"it": it, "bare": Bare{}}}
+	return site.Base{DB: w.DB, Queue: q, Services: w.Services, Panels: Panels{"it": it, "bare": Bare{}}, Outbox: outbox.New(w.DB)}
 }
 
 // Must fails the test when there is an error.

@@ -18,6 +18,10 @@ export function affected({ type, service_id: service, object_id: object }: Chang
       return [below("certificates")];
     case "mailbox":
       return [below("mailboxes")];
+    case "cron_job":
+      return [below("cron")];
+    case "php":
+      return [below("php")];
     case "database":
       return [below("databases")];
     case "site_domain":

@@ -1,6 +1,7 @@
 import { queryOptions } from "@tanstack/react-query";
 
 import { api, call } from "~/api/client";
+import { pace } from "~/api/live";
 import type { components } from "~/api/schema";
 
 export type CronJob = components["schemas"]["CronJob"];
@@ -17,8 +18,12 @@ export const cronJobs = (service: number) =>
           signal,
         }),
       ),
-    refetchInterval: (query) =>
-      query.state.data?.data.some((job) => job.status === "pending" || job.running) ? 1000 : 30_000,
+    // No event tells of the runs: the machine is asked for them.
+    refetchInterval: ({ state }) => {
+      const jobs = state.data?.data ?? [];
+      if (jobs.some((job) => job.running)) return 3000;
+      return jobs.some((job) => job.status === "pending") ? pace(5000) : 30_000;
+    },
   });
 
 export const createJob = (service: number, body: NewJob) =>

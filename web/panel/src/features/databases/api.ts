@@ -1,6 +1,7 @@
 import { queryOptions } from "@tanstack/react-query";
 
 import { api, call } from "~/api/client";
+import { pace } from "~/api/live";
 import type { components } from "~/api/schema";
 
 export type Database = components["schemas"]["Database"];
@@ -13,7 +14,7 @@ export const databases = (service: number) =>
     queryKey: ["service", service, "databases"],
     queryFn: ({ signal }) =>
       call(api.GET("/api/v1/services/{service}/databases", { params: { path: { service } }, signal })),
-    refetchInterval: (query) => (query.state.data?.data.some(changing) ? 1000 : false),
+    refetchInterval: (query) => (query.state.data?.data.some(changing) ? pace(5000) : false),
   });
 
 export const createDatabase = (service: number, body: NewDatabase) =>

@@ -1,6 +1,7 @@
 import { queryOptions } from "@tanstack/react-query";
 
 import { api, call } from "~/api/client";
+import { pace } from "~/api/live";
 import type { components } from "~/api/schema";
 
 export type Mailbox = components["schemas"]["Mailbox"];
@@ -19,7 +20,7 @@ export const mailboxes = (service: number, page: number) =>
           signal,
         }),
       ),
-    refetchInterval: (query) => (query.state.data?.data.some(changing) ? 1000 : false),
+    refetchInterval: (query) => (query.state.data?.data.some(changing) ? pace(5000) : false),
   });
 
 /** The domains that can have mailboxes. */
