@@ -8,7 +8,7 @@ test("a job that calls is watched: the call, an outage with its cause, and the b
   await page.getByRole("button", { name: "New monitor" }).first().click();
   const dialog = page.getByRole("dialog", { name: "New monitor" });
   await dialog.getByLabel("Address").fill("shop");
-  await dialog.getByLabel("Address").blur();
+  await dialog.getByRole("button", { name: "New monitor" }).click();
   await expect(dialog.getByText("An address with http:// or https://")).toBeVisible();
   await dialog.getByLabel("What is watched").selectOption("Job that calls");
   await expect(dialog.getByLabel("Address")).toBeHidden();

@@ -184,7 +184,6 @@ function KeyForm({ service, onDone }: { service: number; onDone: () => Promise<v
   const form = useForm({
     mode: "uncontrolled",
     initialValues: { public_key: "", name: "" },
-    validateInputOnBlur: true,
     validate: {
       public_key: (text) => {
         const problem = keyProblem(text);
@@ -325,7 +324,6 @@ function FtpForm({ service, onDone }: { service: number; onDone: () => Promise<v
   const form = useForm({
     mode: "uncontrolled",
     initialValues: { username: "", home: "/public_html", readonly: false },
-    validateInputOnBlur: true,
     validate: {
       username: (name) => {
         const problem = userProblem(name);

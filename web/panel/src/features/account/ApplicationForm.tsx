@@ -36,7 +36,6 @@ export function ApplicationForm({
       scopes: present?.scopes ?? [],
       sandbox: present?.sandbox ?? false,
     },
-    validateInputOnBlur: ["name", "redirect_uris"],
     validate: {
       name: (name) => (name.trim() ? null : t("problem.required")),
       redirect_uris: (text) => {

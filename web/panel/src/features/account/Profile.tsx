@@ -52,7 +52,6 @@ function ProfileForm({ account }: { account: Me }) {
   const form = useForm({
     mode: "uncontrolled",
     initialValues: { name: account.name, locale: account.locale, currency: account.currency },
-    validateInputOnBlur: true,
     validate: { name: (name) => (name.trim() ? null : t("problem.required")) },
   });
   const { submit, error } = useSubmit(form, async (values) => {
@@ -111,7 +110,6 @@ function EmailForm({ account }: { account: Me }) {
   const form = useForm({
     mode: "uncontrolled",
     initialValues: { email: account.email },
-    validateInputOnBlur: true,
     validate: {
       email: (email) => {
         const problem = emailProblem(email);

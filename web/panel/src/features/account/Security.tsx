@@ -80,7 +80,6 @@ function PasswordForm() {
   const form = useForm({
     mode: "uncontrolled",
     initialValues: { current: "", password: "", end_applications: false },
-    validateInputOnBlur: true,
     validate: {
       current: (value) => (value ? null : t("problem.required")),
       password: (value) => {

@@ -56,7 +56,6 @@ function BillingForm({ profile }: { profile: Profile }) {
   const [company, setCompany] = useState(profile.company);
   const form = useForm({
     mode: "uncontrolled",
-    validateInputOnBlur: true,
     initialValues: {
       name: profile.name,
       email: profile.email,

@@ -197,7 +197,6 @@ function JobForm({ service, job, onDone }: { service: number; job: CronJob | nul
       timeout_seconds: (job?.timeout_seconds ?? 3600) as number | string,
       overlap: (job?.overlap ?? "skip") as "skip" | "allow",
     },
-    validateInputOnBlur: true,
     validate: {
       expression: (expression) => (parse(expression) ? null : t("expression.wrong")),
       command: (command) => (command.trim() === "" ? t("command.empty") : null),

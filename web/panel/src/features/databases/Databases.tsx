@@ -149,7 +149,6 @@ function NewDatabaseForm({ service, onDone }: { service: number; onDone: (row: D
   const form = useForm<NewDatabase>({
     mode: "uncontrolled",
     initialValues: { name: "", engine: "mariadb" },
-    validateInputOnBlur: true,
     validate: {
       name: (name) => {
         const problem = nameProblem(name);

@@ -25,7 +25,6 @@ export function DomainForm({
   const form = useForm({
     mode: "controlled",
     initialValues: { kind: "addon" as (typeof kinds)[number], name: "", document_root: "", redirect_to: "" },
-    validateInputOnBlur: ["name", "redirect_to"],
     validate: {
       name: (name, { kind }) => {
         const problem = nameProblem(name, kind, own);

@@ -117,7 +117,6 @@ function SettingsForm({
       redirect_to: domain.redirect_to ?? "",
       force_https: domain.force_https,
     },
-    validateInputOnBlur: true,
     validate: {
       redirect_to: (target) => {
         const problem = target.trim() === "" ? null : targetProblem(target);

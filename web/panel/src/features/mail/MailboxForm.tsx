@@ -37,7 +37,6 @@ export function MailboxForm({
       starts_at: localTime(box.autoresponder.starts_at),
       ends_at: localTime(box.autoresponder.ends_at),
     },
-    validateInputOnBlur: true,
     validate: {
       quota_mb: (quota) => {
         const problem = quotaProblem(quota);

@@ -34,7 +34,6 @@ function Fields({
       password: newPassword(),
       quota_mb: 1024 as number | string,
     },
-    validateInputOnBlur: true,
     validate: {
       local_part: (local) => {
         const problem = localProblem(local.trim());

@@ -71,7 +71,6 @@ export function MonitorFormDialog({
   const form = useForm<MonitorForm>({
     mode: "controlled",
     initialValues: formOf(monitor),
-    validateInputOnBlur: true,
     validate: {
       url: (url, { type }) => (asksWeb(type) ? say(urlProblem(url)) : null),
       host: (host, { type }) => (asksHost(type) ? say(hostProblem(host)) : null),

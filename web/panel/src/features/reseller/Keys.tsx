@@ -112,7 +112,6 @@ function KeyForm({ world, onDone }: { world: World; onDone: (key: MadeKey) => Pr
   const form = useForm({
     mode: "controlled",
     initialValues: { name: "", world, read_only: false, addresses: "" },
-    validateInputOnBlur: true,
     validate: {
       name: (name) => (name.trim() ? null : t("keys.name_wrong")),
       addresses: (text) => {

@@ -53,7 +53,6 @@ function AutoForm({ wallet, saving }: { wallet: Wallet; saving: Gateway[] }) {
       amount: textOf(now.amount),
       most: textOf(now.max_per_day),
     },
-    validateInputOnBlur: true,
     validate: (values) =>
       Object.fromEntries(Object.entries(autoProblems(values)).map(([field, problem]) => [field, t(problem)])),
   });

@@ -27,7 +27,6 @@ export function useBrandForm({ name, color, support_email, terms_url, privacy_ur
   return useForm<BrandValues>({
     mode: "controlled",
     initialValues: { name, color, support_email, terms_url, privacy_url, imprint_url, logo: keep, icon: keep },
-    validateInputOnBlur: true,
     validate: {
       color: (text) => (text === "" || isColor(text) ? null : t("color.wrong")),
       support_email: (text) => (text === "" || /^\S+@\S+$/.test(text) ? null : t("support.wrong")),

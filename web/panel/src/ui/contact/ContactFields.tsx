@@ -34,7 +34,6 @@ const complete: Record<keyof Contact, string> = {
 export const useContactForm = (start: Partial<Contact> = {}) =>
   useForm<Contact>({
     mode: "uncontrolled",
-    validateInputOnBlur: true,
     initialValues: { ...emptyContact, name: boot.account?.name ?? "", email: boot.account?.email ?? "", ...start },
     validate: Object.fromEntries(
       fields.map((field) => [
