@@ -1,7 +1,10 @@
 package mail
 
 import (
+	"archive/tar"
 	"context"
+	"errors"
+	"io"
 
 	"stead.dev/stead/internal/node/facility"
 	"stead.dev/stead/internal/port/panel"
@@ -37,4 +40,25 @@ func (s *Simulated) MailServer(_ context.Context, ref string) (panel.MailServer,
 		Hostname: "mail.sandbox.invalid", IMAP: 143, IMAPS: 993, POP3: 110, POP3S: 995, Submission: 587, Submissions: 465, Sieve: 4190,
 		IPv4: "192.0.2.1", IPv6: "2001:db8::1",
 	}, nil
+}
+
+// AddMail implements panel.Mail. The messages are counted, and kept nowhere.
+func (s *Simulated) AddMail(_ context.Context, ref, address string, maildir io.Reader) (done panel.AddedMail, err error) {
+	if _, _, _, err := s.mailboxOf(ref, address); err != nil {
+		return done, panel.Wrap("mail.add", ref, err)
+	}
+	t := tar.NewReader(maildir)
+	for {
+		h, err := t.Next()
+		if errors.Is(err, io.EOF) {
+			return done, nil
+		}
+		if err != nil {
+			return done, panel.Wrap("mail.add", ref, errors.Join(panel.ErrInvalid, err))
+		}
+		if _, dir, _, ok := placeOf(h.Name); ok && dir != "" {
+			done.Messages++
+			done.Bytes += h.Size
+		}
+	}
 }

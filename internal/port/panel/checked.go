@@ -617,6 +617,14 @@ func (guard checkedMail) MailServer(ctx context.Context, ref string) (MailServer
 	return guard.part.MailServer(ctx, ref)
 }
 
+func (guard checkedMail) AddMail(ctx context.Context, ref, address string, maildir io.Reader) (AddedMail, error) {
+	if err := intx.Check(ctx); err != nil {
+		var none AddedMail
+		return none, err
+	}
+	return guard.part.AddMail(ctx, ref, address, maildir)
+}
+
 type checkedFTP struct{ part FTP }
 
 func (guard checkedFTP) FTPAccounts(ctx context.Context, ref string) ([]FTPAccount, error) {

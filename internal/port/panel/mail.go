@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"io"
 	"regexp"
 	"slices"
 	"strings"
@@ -110,6 +111,18 @@ type Mail interface {
 	MailDomains(ctx context.Context, ref string) ([]MailDomain, error)
 	// MailServer returns how the account's mailboxes are reached.
 	MailServer(ctx context.Context, ref string) (MailServer, error)
+	// AddMail adds messages to a mailbox that were another server's: a tar of a Maildir (cur/, new/, .Folder/cur/), with its subscriptions and
+	// uid lists. What the mailbox has stays, and a message that it has already, by its name, is not added again. Entries that are nothing of
+	// a Maildir are skipped and counted. ErrDiskFull: the quota of the mailbox is reached; what came before is there.
+	AddMail(ctx context.Context, ref, address string, maildir io.Reader) (AddedMail, error)
+}
+
+// AddedMail counts what AddMail did.
+type AddedMail struct {
+	Messages int64 `json:"messages"` // added
+	There    int64 `json:"there"`    // there already
+	Skipped  int64 `json:"skipped"`  // nothing of a Maildir
+	Bytes    int64 `json:"bytes"`    // added
 }
 
 // Bounds of a mailbox.

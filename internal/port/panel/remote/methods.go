@@ -395,6 +395,11 @@ func (p *Panel) MailServer(ctx context.Context, ref string) (panel.MailServer, e
 	return call[panel.MailServer](ctx, p, string(panel.CapMail)+".MailServer", ref)
 }
 
+// AddMail implements panel.Mail.
+func (p *Panel) AddMail(ctx context.Context, ref, address string, maildir io.Reader) (panel.AddedMail, error) {
+	return upload[panel.AddedMail](ctx, p, string(panel.CapMail)+".AddMail", maildir, ref, address)
+}
+
 // FTPAccounts implements panel.FTP.
 func (p *Panel) FTPAccounts(ctx context.Context, ref string) ([]panel.FTPAccount, error) {
 	return call[[]panel.FTPAccount](ctx, p, string(panel.CapFTP)+".FTPAccounts", ref)

@@ -28,8 +28,11 @@ type Config struct {
 	Name string
 	// Address is host and port of the node's agent.
 	Address string
-	// TLS authenticates both sides. It is required.
+	// TLS authenticates both sides. It is required, but with a Socket.
 	TLS *tls.Config
+	// Socket is the path of a socket of this machine at which the panel answers, in the place of Address: who may open it is its
+	// permissions' affair, and nothing is encrypted.
+	Socket string
 	// Capabilities of the node when they are known already; nil: New asks the node once.
 	Capabilities []panel.Capability
 	// Timeout bounds a call that answers at once, streams aside; 0: two minutes.
@@ -85,8 +88,13 @@ func New(cfg Config) *Panel {
 		IdleConnTimeout:     5 * time.Minute,
 		HTTP2:               &http.HTTP2Config{SendPingTimeout: pingAfter, PingTimeout: pingTimeout},
 	}
+	scheme := "https://"
+	if cfg.Socket != "" {
+		scheme, cfg.Address = "http://", "local"
+		transport.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) { return dialSocket(ctx, cfg.Socket) }
+	}
 	return &Panel{
-		cfg: cfg, base: "https://" + cfg.Address + "/" + Version + "/", known: cfg.Capabilities,
+		cfg: cfg, base: scheme + cfg.Address + "/" + Version + "/", known: cfg.Capabilities,
 		line:   callTracker{after: cfg.QuietAfter, bounded: cfg.Job},
 		client: &http.Client{Transport: intx.Transport{Next: transport}, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }},
 	}
