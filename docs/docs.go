@@ -22,7 +22,7 @@ var Groups = []Group{
 	}},
 	{"For resellers", []string{"reseller", "clocks", "webhooks"}},
 	{"For operators", []string{
-		"install", "operations", "backup", "admin", "sign-in", "content", "machine", "nodes", "hestia", "whmcs", "registrars", "catalog", "currencies", "status", "ai",
+		"install", "operations", "backup", "admin", "sign-in", "content", "machine", "nodes", "hestia", "whmcs", "imports", "registrars", "catalog", "currencies", "status", "ai",
 	}},
 	{"For developers of Stead", []string{"architecture", "panel", "schema"}},
 }

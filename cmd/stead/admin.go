@@ -39,7 +39,8 @@ type adminCmd struct {
 		Close          userClose          `cmd:"" help:"Remove for good what names a person from an account that has nothing left; its books stay."`
 	} `cmd:"" help:"Accounts of customers and operators."`
 	Import struct {
-		WHMCS importWHMCS `cmd:"" name:"whmcs" help:"Make accounts, with their balances, of the clients of a WHMCS installation; say what else it has."`
+		WHMCS  importWHMCS  `cmd:"" name:"whmcs" help:"Make accounts, with their balances, of the clients of a WHMCS installation; say what else it has."`
+		Hestia importHestia `cmd:"" help:"Bring the account in a backup of HestiaCP into a service."`
 	} `cmd:"" help:"Customers of another system."`
 	Wallet struct {
 		Show     walletShow     `cmd:"" help:"Show an account's balance."`

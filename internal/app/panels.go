@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"net/http"
+	"path/filepath"
 	"slices"
 	"sync"
 	"time"
@@ -317,4 +319,42 @@ func panelsElsewhere(cfg config.Config) bool {
 // withoutPanels reports whether this process leaves what needs the panels to others.
 func withoutPanels(cfg config.Config) bool {
 	return cfg.NodeListen == config.Off && !panelsElsewhere(cfg)
+}
+
+// panelSocket is where a server answers for its own node, to the commands of operators on the same machine.
+func panelSocket(cfg config.Config) string { return filepath.Join(cfg.DataDir, "local", "panel.sock") }
+
+// serveNode answers for the node of this process at a socket, so that a command can send it content. A server does its work without it.
+func (c *core) serveNode(ctx context.Context, p panel.Panel) {
+	ln, err := remote.ListenSocket(ctx, panelSocket(c.cfg))
+	if err != nil {
+		c.log.WarnContext(ctx, "commands cannot send content to the node of this process", "error", err)
+		return
+	}
+	srv := &http.Server{Handler: remote.Handler(p, c.version), ReadHeaderTimeout: time.Minute, ErrorLog: slog.NewLogLogger(c.log.Handler(), slog.LevelWarn)}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		if err := srv.Serve(ln); !errors.Is(err, http.ErrServerClosed) {
+			c.log.Warn("commands cannot send content to the node of this process", "error", err)
+		}
+	}()
+	c.onClose(func(context.Context) error {
+		err := srv.Close()
+		<-ended
+		return err
+	})
+}
+
+// contentPanels are the hosting machines to which content can be sent: in a command those that have joined, and the node of the server on
+// this machine.
+func (c *core) contentPanels(as role) site.Panels {
+	if as == server {
+		return c.panels
+	}
+	far := &panels{fixed: map[string]panel.Panel{}, nodes: newFarPanels(c.nodes, c.hub, c.log)}
+	if c.cfg.NodeListen != config.Off {
+		far.fixed[config.PanelNode] = remote.New(remote.Config{Name: config.PanelNode, Socket: panelSocket(c.cfg)})
+	}
+	return far
 }

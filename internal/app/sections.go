@@ -312,6 +312,9 @@ func (c *core) build(ctx context.Context, as role) (err error) {
 		OldestJobs: c.oldestJobs,
 	})
 	c.metrics.Add(c.watch.Collector())
+	c.admin.Hosting = admin.Hosting{
+		Sites: c.hosting, DNS: c.dns, Databases: c.databases, Mail: c.mail, Cron: c.cron, Secrets: c.credentials, Panels: c.contentPanels(as),
+	}
 	c.introduce()
 	c.modules = c.listModules()
 	return c.connect()
@@ -517,6 +520,7 @@ func (c *core) openNode(ctx context.Context) (err error) {
 	c.onClose(func(context.Context) error { return m.Close() })
 	c.node, c.nodeCertificates = m.Node, m.Certificates
 	c.panels.fixed[config.PanelNode] = panelnode.New(c.node)
+	c.serveNode(ctx, c.panels.fixed[config.PanelNode])
 	return nil
 }
 

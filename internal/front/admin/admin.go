@@ -68,7 +68,9 @@ type Sections struct {
 	SLA          *sla.Service
 	Audit        *audit.Service
 	// Inbox takes mails to tickets; it is set after the sections, which record by Admin, are made.
-	Inbox        Inbox
+	Inbox Inbox
+	// Hosting is what an import of accounts works with; it is set after the sections are made.
+	Hosting      Hosting
 	Provisioning Provisioning
 	Jobs         *jobs.Queue
 	Clock        clock.Clock

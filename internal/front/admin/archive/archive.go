@@ -56,9 +56,10 @@ func (i *Inventory) Leave(kind, name, format string, args ...any) {
 type Domain struct {
 	Name    string
 	Aliases []string
-	// Home is the absolute path of the site's directory there, and Root the document root below it.
-	Home, Root string
-	Suspended  bool
+	// Home is the absolute path of the site's directory there; commands name it. Here it is Below, in the site's directory.
+	Home, Below string
+	Root        string // the document root, in the site's directory
+	Suspended   bool
 }
 
 // Tree is a directory with files.

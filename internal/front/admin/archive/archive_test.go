@@ -16,7 +16,7 @@ func TestHashesThatMailServersTake(t *testing.T) {
 		"{CRYPT}$6$salt$" + long: "{SHA512-CRYPT}$6$salt$" + long, "$6$rounds=5000$salt$" + long: "{SHA512-CRYPT}$6$rounds=5000$salt$" + long,
 		"{BLF-CRYPT}$2y$31$" + tail: "", "$6$rounds=999999999$salt$" + long: "", // would take minutes at each sign-in
 		"{MD5}$1$a$b": "", "{PLAIN}secret": "", "": "", "!": "", "{BLF-CRYPT}$2y$10$" + tail + "\n": "", "$6$salt$" + long + ":0:0": "",
-		"{ARGON2ID}$argon2id$v=19$m=65536,t=3,p=1$c29tZXNhbHQ$" + strings.Repeat("A", 43):   "{ARGON2ID}$argon2id$v=19$m=65536,t=3,p=1$c29tZXNhbHQ$" + strings.Repeat("A", 43),
+		"{ARGON2ID}$argon2id$v=19$m=65536,t=3,p=1$c29tZXNhbHQ$" + strings.Repeat("A", 43):    "{ARGON2ID}$argon2id$v=19$m=65536,t=3,p=1$c29tZXNhbHQ$" + strings.Repeat("A", 43),
 		"{ARGON2ID}$argon2id$v=19$m=99999999,t=3,p=1$c29tZXNhbHQ$" + strings.Repeat("A", 43): "",
 	} {
 		if got := PasswordHash(text); got != want {

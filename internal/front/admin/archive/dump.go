@@ -16,7 +16,7 @@ var (
 	// newer are collations of MySQL 8 that MariaDB does not know.
 	newer = regexp.MustCompile(`(?i)\butf8mb4_0900_(?:as_ci|ai_ci|as_cs|bin)\b`)
 	// beyond are statements that leave the database into which a dump is loaded, or that only an administrator may run.
-	beyond = regexp.MustCompile("(?i)^(?:CREATE DATABASE|USE |SET @@GLOBAL\\.GTID_PURGED|SET @@SESSION\\.SQL_LOG_BIN).{0,300};\\s*$")
+	beyond = regexp.MustCompile(`(?i)^(?:CREATE DATABASE|USE |SET @@GLOBAL\.GTID_PURGED|SET @@SESSION\.SQL_LOG_BIN).{0,300};\s*$`)
 
 	// PostgreSQL: what pg_dump --clean writes about what may not be there, and about what is not the account's.
 	cleanTable = regexp.MustCompile(`(?m)^ALTER TABLE (?:ONLY )?(.{1,200}?) DROP CONSTRAINT (.{1,200})$`)

@@ -3,6 +3,8 @@ package archive
 import (
 	"fmt"
 	"strings"
+
+	"stead.dev/stead/internal/platform/nameserver"
 )
 
 // QuoteText is a text as the strings of a zone file (RFC 1035, section 5.1), of at most 255 bytes each.
@@ -30,6 +32,20 @@ func QuoteText(text string) string {
 		text = text[n:]
 	}
 	return b.String()
+}
+
+// ParseZone reads a zone file of BIND. Its names become absolute.
+func ParseZone(name, text string) (Zone, error) {
+	const (
+		most  = 5000
+		usual = 14400
+	)
+	records, err := nameserver.ParseFile(text, name, usual, most)
+	z := Zone{Name: name}
+	for _, r := range records {
+		z.Records = append(z.Records, Record{Name: r.Name + ".", Type: r.Type, TTL: int(r.TTL), Data: r.Data})
+	}
+	return z, err
 }
 
 // Foreign sorts the records of a zone. Those are dropped that led to the machine there, and those that Stead keeps itself, each with
