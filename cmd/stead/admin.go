@@ -41,6 +41,7 @@ type adminCmd struct {
 	Import struct {
 		WHMCS  importWHMCS  `cmd:"" name:"whmcs" help:"Make accounts, with their balances, of the clients of a WHMCS installation; say what else it has."`
 		Hestia importHestia `cmd:"" help:"Bring the account in a backup of HestiaCP into a service."`
+		CPanel importCPanel `cmd:"" name:"cpanel" help:"Bring the account in a full backup of cPanel into a service."`
 	} `cmd:"" help:"Customers of another system."`
 	Wallet struct {
 		Show     walletShow     `cmd:"" help:"Show an account's balance."`

@@ -9,6 +9,7 @@ import (
 
 	"stead.dev/stead/internal/front/admin"
 	"stead.dev/stead/internal/front/admin/archive"
+	"stead.dev/stead/internal/front/admin/archive/cpanel"
 	"stead.dev/stead/internal/front/admin/archive/hestia"
 )
 
@@ -26,6 +27,20 @@ type importHestia struct{ importArchive }
 // Run brings a backup of HestiaCP into a service.
 func (c *importHestia) Run(e *environment) error {
 	return c.run(e, func(ctx context.Context, f *os.File) (*archive.Inventory, error) { return hestia.Read(ctx, f) })
+}
+
+type importCPanel struct{ importArchive }
+
+// Run brings a full backup of cPanel into a service.
+func (c *importCPanel) Run(e *environment) error {
+	return c.run(e, func(ctx context.Context, f *os.File) (*archive.Inventory, error) {
+		plain, err := archive.Plain(ctx, f)
+		if err != nil {
+			return nil, err
+		}
+		// It is read as long as the command runs.
+		return cpanel.Read(ctx, plain)
+	})
 }
 
 var errIncomplete = errors.New("some of it could not be brought along; what was is kept: run the same command again, it goes on")
