@@ -1,0 +1,281 @@
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"stead.dev/stead/internal/platform/testkit"
+)
+
+// cluster is three replicas on one PostgreSQL, behind HAProxy as deploy/haproxy configures it, with three hosting machines.
+type cluster struct {
+	t        *testing.T
+	replicas [3]*installation
+	address  [3]string // that each replica serves at
+	running  [3]*process
+	nodes    [3]*agent
+	entrance *process // what customers reach: its url is the balancer's
+}
+
+func newCluster(t *testing.T) *cluster {
+	t.Helper()
+	haproxy, err := exec.LookPath("haproxy")
+	if err != nil {
+		t.Fatalf("%v: run the tests with `make test`, which installs it", err)
+	}
+	web, nodes := testkit.Address(t), testkit.Address(t)
+	c := &cluster{t: t, entrance: &process{url: "http://" + web}}
+	balancer := exec.Command(haproxy, "-db", "-f", filepath.Join("..", "..", "deploy", "haproxy", "haproxy.cfg"))
+	balancer.Env = append(os.Environ(), "STEAD_WEB="+web, "STEAD_NODES="+nodes)
+	database := testkit.PostgresURL(t)
+	var key string
+	for i := range c.replicas {
+		control := testkit.Address(t)
+		c.address[i] = testkit.Address(t)
+		in := newInstallation(t, "STEAD_DATABASE_URL="+database, "STEAD_BASE_URL=http://"+web, "STEAD_LISTEN="+c.address[i],
+			"STEAD_TRUSTED_PROXIES=127.0.0.1", "STEAD_SHUTDOWN_DELAY=2s", "STEAD_NODE_LISTEN=off", "STEAD_PANEL=nodes",
+			"STEAD_NODES_LISTEN="+control, "STEAD_NODES_URL=https://"+nodes, "STEAD_DATABASE_CONNECTIONS=8", "STEAD_DATABASE_READERS=8")
+		if key != "" {
+			in.env = append(in.env, "STEAD_SECRET_KEY="+key)
+		}
+		c.replicas[i] = in
+		c.start(i)
+		if key == "" {
+			key = c.key(in)
+		}
+		balancer.Env = append(balancer.Env, fmt.Sprintf("STEAD_%d=%s", i+1, c.address[i]), fmt.Sprintf("STEAD_NODES_%d=%s", i+1, control))
+	}
+	if err := balancer.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _, _ = balancer.Process.Kill(), balancer.Wait() })
+	testkit.Eventually(t, time.Minute, func() bool { return ready(c.entrance.url) }, "a replica is reached through the balancer")
+	for i := range c.nodes {
+		c.nodes[i] = newAgent(t, c.replicas[i], nodes, c.node(i), "--location", "tashkent", "--disk-percent", "10000")
+		c.nodes[i].start(t)
+	}
+	for i := range c.nodes {
+		testkit.Eventually(t, time.Minute, func() bool { return c.replicas[0].state(t, c.node(i)) == "active" }, "the node reports")
+	}
+	return c
+}
+
+func (c *cluster) node(i int) string { return fmt.Sprintf("node%d", i+1) }
+
+// ready tells whether requests may be sent to a server.
+func ready(url string) bool {
+	r, err := http.Get(url + "/readyz")
+	if err != nil {
+		return false
+	}
+	_ = r.Body.Close()
+	return r.StatusCode == http.StatusOK
+}
+
+// start starts a replica and waits until it is ready.
+func (c *cluster) start(i int) {
+	c.t.Helper()
+	c.running[i] = c.replicas[i].start(c.t, "--demo")
+	testkit.Eventually(c.t, time.Minute, func() bool { return ready("http://" + c.address[i]) }, "the replica is ready")
+}
+
+// key is what the first replica seals secrets with; the others need the same.
+func (c *cluster) key(in *installation) string {
+	c.t.Helper()
+	for _, variable := range in.env {
+		if dir, ok := strings.CutPrefix(variable, "STEAD_DATA_DIR="); ok {
+			content, err := os.ReadFile(filepath.Join(dir, "secret.key"))
+			if err != nil {
+				c.t.Fatal(err)
+			}
+			return strings.TrimSpace(string(content))
+		}
+	}
+	c.t.Fatal("the installation has no data directory")
+	return ""
+}
+
+// load is customers who order and pay, and what they saw.
+type load struct {
+	*customer
+	plan int64
+
+	mu      sync.Mutex
+	made    int // orders
+	paid    []int64
+	phase   phase
+	paying  sync.WaitGroup
+	looking sync.WaitGroup
+}
+
+// phase is what was seen between two events.
+type phase struct {
+	calls, failed int
+	last          time.Time       // the last failure
+	waited        []time.Duration // from paid to completed, of those that were paid in it
+}
+
+// try repeats a call with its key until it is answered. Each answer that blames the server is a failure that a customer sees.
+func (l *load) try(method, path, body, key string, into any) bool {
+	for range 300 {
+		status, answer, err := l.call(method, path, body, key)
+		if err != nil && l.t.Context().Err() != nil {
+			return false
+		}
+		l.mu.Lock()
+		l.phase.calls++
+		if failed := err != nil || status >= http.StatusInternalServerError; failed {
+			l.phase.failed++
+			l.phase.last = time.Now()
+			l.t.Logf("%s %s: %d %v %.200s", method, path, status, err, answer)
+		}
+		l.mu.Unlock()
+		if err == nil && status < 300 {
+			if err := json.Unmarshal(answer, into); err != nil {
+				l.t.Errorf("%s %s: %v in %s", method, path, err, answer)
+			}
+			return err == nil
+		}
+		if err == nil && status < http.StatusInternalServerError && status != http.StatusConflict {
+			l.t.Errorf("%s %s: %d %s", method, path, status, answer)
+			return false
+		}
+		<-time.After(100 * time.Millisecond) // sleeps: the other request with this key is being answered
+	}
+	l.t.Errorf("%s %s was never answered", method, path)
+	return false
+}
+
+// buy orders and pays once, and waits for what was bought.
+func (l *load) buy() {
+	l.mu.Lock()
+	l.made++
+	n := l.made
+	l.mu.Unlock()
+	var order struct {
+		ID     int64
+		Status string
+	}
+	if !l.try(http.MethodPost, "/api/v1/orders", fmt.Sprintf(`{"plan_id": %d, "domain": "o%d.example.com"}`, l.plan, n), fmt.Sprintf("order-%d", n), &order) ||
+		!l.try(http.MethodPost, fmt.Sprintf("/api/v1/orders/%d/pay", order.ID), "{}", fmt.Sprintf("pay-%d", n), &struct{}{}) {
+		return
+	}
+	paid := time.Now()
+	l.mu.Lock()
+	l.paid = append(l.paid, order.ID)
+	l.mu.Unlock()
+	l.looking.Go(func() {
+		for order.Status != "completed" {
+			if time.Since(paid) > 3*time.Minute {
+				l.t.Errorf("order %d is %s three minutes after it was paid", order.ID, order.Status)
+				return
+			}
+			<-time.After(200 * time.Millisecond) // sleeps: it is asked how far it is
+			if !l.try(http.MethodGet, fmt.Sprintf("/api/v1/orders/%d", order.ID), "", "", &order) {
+				return
+			}
+		}
+		l.mu.Lock()
+		l.phase.waited = append(l.phase.waited, time.Since(paid))
+		l.mu.Unlock()
+	})
+}
+
+// during runs customers until what happens meanwhile is over, and says what they saw.
+func (l *load) during(name string, happens func()) phase {
+	l.t.Helper()
+	began, over := time.Now(), make(chan struct{})
+	for range 4 {
+		l.paying.Go(func() {
+			for {
+				select {
+				case <-over:
+					return
+				case <-time.After(150 * time.Millisecond): // sleeps: customers take their time
+					l.buy()
+				}
+			}
+		})
+	}
+	<-time.After(2 * time.Second) // sleeps: there is load before it happens
+	happened := time.Now()
+	happens()
+	<-time.After(2 * time.Second) // sleeps: there is load after it
+	close(over)
+	l.paying.Wait()
+	l.looking.Wait()
+	p := l.phase
+	l.phase = phase{}
+	slices.Sort(p.waited)
+	recovered := time.Duration(0)
+	if p.failed > 0 {
+		recovered = p.last.Sub(happened)
+	}
+	if len(p.waited) == 0 {
+		l.t.Fatalf("%s: nothing was bought", name)
+	}
+	l.t.Logf("%s: %d orders, %d calls in %.0f s, %d failed, the last %.1f s after it; from paid to completed p50 %d ms, p99 %d ms, longest %d ms", name,
+		len(p.waited), p.calls, time.Since(began).Seconds(), p.failed, recovered.Seconds(), p.waited[len(p.waited)/2].Milliseconds(),
+		p.waited[len(p.waited)*99/100].Milliseconds(), p.waited[len(p.waited)-1].Milliseconds())
+	return p
+}
+
+// TestReplicasAndNodesAreLostAndReplacedUnderLoad: customers buy while a replica is killed, while a hosting machine is killed, and while
+// all replicas are replaced one after the other, as an upgrade does it. Nothing is lost or charged twice, a replacement fails no
+// call at all, and a killed replica at most those that it was answering.
+func TestReplicasAndNodesAreLostAndReplacedUnderLoad(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t)
+	c.replicas[0].must(t, &struct{}{}, "admin", "wallet", "credit", demoEmail, "50000", "--reason", "a test")
+	buyer := c.entrance.signIn(t)
+	earlier, before, _ := buyer.charges()
+	l := &load{customer: buyer, plan: buyer.plan()}
+
+	l.during("nothing happens", func() {})
+	killed := l.during("a replica is killed", func() {
+		c.running[0].kill(t)
+		<-time.After(3 * time.Second) // sleeps: its work is taken over meanwhile
+	})
+	if killed.failed > 8 { // 4 customers, each with one call at a time and one look at its order
+		t.Errorf("%d calls failed by the death of a replica", killed.failed)
+	}
+	c.start(0)
+	lost := l.during("a hosting machine is killed", func() {
+		c.nodes[0].kill(t)
+		<-time.After(3 * time.Second) // sleeps: orders are placed elsewhere meanwhile
+	})
+	if lost.failed > 0 {
+		t.Errorf("%d calls failed by the death of a hosting machine", lost.failed)
+	}
+	c.nodes[0].start(t)
+	replaced := l.during("each replica is replaced", func() {
+		for i := range c.running {
+			c.running[i].terminate(t)
+			c.running[i].ends(t)
+			c.start(i)
+		}
+	})
+	if replaced.failed > 0 {
+		t.Errorf("%d calls failed while replicas were replaced", replaced.failed)
+	}
+
+	charged, after, held := buyer.charges()
+	for _, order := range l.paid {
+		if charged[order] != 1 {
+			t.Errorf("order %d was charged %d times", order, charged[order])
+		}
+	}
+	if len(charged) != len(earlier)+len(l.paid) || held != 0 || after >= before {
+		t.Errorf("%d orders were charged and %d paid; %d cents are held, the balance went from %d to %d", len(charged)-len(earlier), len(l.paid), held, before, after)
+	}
+	c.replicas[0].ledgerIsWhole(t)
+}
