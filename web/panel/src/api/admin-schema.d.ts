@@ -430,35 +430,11 @@ export interface paths {
         get: operations["staff.company.get"];
         /**
          * Change how the company shows itself
-         * @description It is live at once on pages, in the panel and in mails. Empty fields have the configuration's values.
+         * @description Texts and pictures in one: it is live at once on pages, in the panel and in mails. Empty fields have the configuration's values. The type of a picture is found out from its content; an SVG with anything but shapes is refused with the name of what it has. Without a logo the name stands in its place, without an icon its first letter.
          */
         put: operations["staff.company.change"];
         post?: never;
         delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v1/admin/company/images/{image}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        /**
-         * Upload the company's logo or icon
-         * @description The type is found out from the content. An SVG with anything but shapes is refused with the name of what it has.
-         */
-        put: operations["staff.company.set_image"];
-        post?: never;
-        /**
-         * Remove the company's logo or icon
-         * @description Without a logo the name stands in its place, without an icon its first letter.
-         */
-        delete: operations["staff.company.remove_image"];
         options?: never;
         head?: never;
         patch?: never;
@@ -3136,6 +3112,20 @@ export interface components {
             /** @enum {string} */
             via: "panel" | "api" | "command" | "program";
         };
+        BrandSettings: {
+            /** @description Accent of buttons and links, #rrggbb. Pages make it as much darker or lighter as text needs. */
+            color: string;
+            /** @description Who the company is */
+            imprint_url: string;
+            /** @description Name on pages and in mails: one line */
+            name: string;
+            /** @description How personal data is used */
+            privacy_url: string;
+            /** @description Address where customers find help */
+            support_email: string;
+            /** @description The terms of service: a whole address */
+            terms_url: string;
+        };
         CatalogChange: {
             /** @description Of a limit or detail, such as disk_mb. */
             name?: string;
@@ -3194,8 +3184,10 @@ export interface components {
         Company: {
             /** @description What holds where staff have set nothing */
             configured: components["schemas"]["CompanyBrand"];
+            /** @description The version, for a change */
+            etag: string;
             /** @description What staff have set; an empty member has the configuration's value */
-            settings: components["schemas"]["CompanySettings"];
+            settings: components["schemas"]["BrandSettings"];
             /** @description What is shown now */
             shown: components["schemas"]["CompanyBrand"];
             /** @description The pictures that staff have uploaded: logo, icon */
@@ -3217,17 +3209,23 @@ export interface components {
         CompanyChangeBody: {
             /** @description Accent of buttons and links, #rrggbb. Pages make it as much darker or lighter as text needs. */
             color: string;
+            /** @description The version that is to be changed; another one there is 409 etag_mismatch. */
+            etag?: string;
+            /** @description PNG, ICO, WebP or SVG of at most 64 KB in base64. Left out: the present one stays; empty: it is taken away. */
+            icon?: string;
             /** @description Who the company is */
             imprint_url: string;
-            /** @description Name on pages and in mails */
+            /** @description PNG, WebP or SVG of at most 256 KB in base64. Left out: the present one stays; empty: it is taken away. An SVG has nothing but shapes. */
+            logo?: string;
+            /** @description Name on pages and in mails: one line */
             name: string;
             /** @description How personal data is used */
             privacy_url: string;
             /** @description Why; it stands in the audit log. */
             reason: string;
-            /** @description Address where customers find help; answers to tickets arrive there */
+            /** @description Address where customers find help */
             support_email: string;
-            /** @description The terms of service */
+            /** @description The terms of service: a whole address */
             terms_url: string;
         };
         CompanyChangeMailBody: {
@@ -3284,26 +3282,6 @@ export interface components {
             subject: string;
             text: string;
         };
-        CompanySetImageBody: {
-            /** @description Base64. A logo is a PNG, WebP or SVG of at most 256 KB, an icon a PNG, ICO, WebP or SVG of at most 64 KB. An SVG has nothing but shapes. */
-            content: string;
-            /** @description Why; it stands in the audit log. */
-            reason: string;
-        };
-        CompanySettings: {
-            /** @description Accent of buttons and links, #rrggbb. Pages make it as much darker or lighter as text needs. */
-            color: string;
-            /** @description Who the company is */
-            imprint_url: string;
-            /** @description Name on pages and in mails */
-            name: string;
-            /** @description How personal data is used */
-            privacy_url: string;
-            /** @description Address where customers find help; answers to tickets arrive there */
-            support_email: string;
-            /** @description The terms of service */
-            terms_url: string;
-        };
         DomainsReport: {
             /** Format: int64 */
             tlds: number;
@@ -3342,6 +3320,7 @@ export interface components {
              * @example article_picture_shown
              * @example auth_code_invalid
              * @example auth_code_required
+             * @example authorization_pending
              * @example backup_not_restorable
              * @example client_ref_too_long
              * @example code_invalid
@@ -3366,6 +3345,7 @@ export interface components {
              * @example evacuation_stopped
              * @example event_expired
              * @example event_type_unknown
+             * @example expired_token
              * @example feature_not_in_plan
              * @example file_not_text
              * @example file_too_large
@@ -3455,6 +3435,7 @@ export interface components {
              * @example service_suspended
              * @example service_terminated
              * @example sign_in_expired
+             * @example slow_down
              * @example ssh_key_invalid
              * @example ssl_key_mismatch
              * @example ssl_preflight_failed
@@ -7581,6 +7562,7 @@ export interface operations {
                      *         "support_email": "support email",
                      *         "terms_url": "https://panel.example.com/terms"
                      *       },
+                     *       "etag": "5f2c1a",
                      *       "settings": {
                      *         "color": "brightgreen",
                      *         "imprint_url": "https://panel.example.com/imprint",
@@ -7673,6 +7655,7 @@ export interface operations {
                  *       "terms_url": "https://bulut.example/terms",
                  *       "privacy_url": "",
                  *       "imprint_url": "",
+                 *       "logo": "PHN2ZyB4bWxucz0iaHR0cDovL3d3dy53My5vcmcvMjAwMC9zdmciLz4=",
                  *       "reason": "The new brand"
                  *     }
                  */
@@ -7701,6 +7684,7 @@ export interface operations {
                      *         "support_email": "support email",
                      *         "terms_url": "https://panel.example.com/terms"
                      *       },
+                     *       "etag": "5f2c1a",
                      *       "settings": {
                      *         "color": "brightgreen",
                      *         "imprint_url": "https://panel.example.com/imprint",
@@ -7763,152 +7747,8 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Request Entity Too Large: `payload_too_large` */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unsupported Media Type: `unsupported_media_type` */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unprocessable Entity: `validation_failed` */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests: `rate_limited` */
-            429: {
-                headers: {
-                    "Retry-After": components["headers"]["Retry-After"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable: `unavailable` */
-            503: {
-                headers: {
-                    "Retry-After": components["headers"]["Retry-After"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-        };
-    };
-    "staff.company.set_image": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                image: "logo" | "icon";
-            };
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "content": "PHN2ZyB4bWxucz0iaHR0cDovL3d3dy53My5vcmcvMjAwMC9zdmciLz4=",
-                 *       "reason": "The new brand"
-                 *     }
-                 */
-                "application/json": components["schemas"]["CompanySetImageBody"];
-            };
-        };
-        responses: {
-            /** @description OK */
-            200: {
-                headers: {
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "configured": {
-                     *         "color": "brightgreen",
-                     *         "icon": "icon",
-                     *         "imprint_url": "https://panel.example.com/imprint",
-                     *         "logo": "logo",
-                     *         "name": "Shop of Anna",
-                     *         "privacy_url": "https://panel.example.com/privacy",
-                     *         "support_email": "support email",
-                     *         "terms_url": "https://panel.example.com/terms"
-                     *       },
-                     *       "settings": {
-                     *         "color": "brightgreen",
-                     *         "imprint_url": "https://panel.example.com/imprint",
-                     *         "name": "Shop of Anna",
-                     *         "privacy_url": "https://panel.example.com/privacy",
-                     *         "support_email": "support email",
-                     *         "terms_url": "https://panel.example.com/terms"
-                     *       },
-                     *       "shown": {
-                     *         "color": "brightgreen",
-                     *         "icon": "icon",
-                     *         "imprint_url": "https://panel.example.com/imprint",
-                     *         "logo": "logo",
-                     *         "name": "Shop of Anna",
-                     *         "privacy_url": "https://panel.example.com/privacy",
-                     *         "support_email": "support email",
-                     *         "terms_url": "https://panel.example.com/terms"
-                     *       },
-                     *       "uploaded": [
-                     *         "uploaded"
-                     *       ]
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Company"];
-                };
-            };
-            /** @description Bad Request: `malformed_json` */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden: `account_suspended`, `admin_required`, `insufficient_scope`, `role_required`, `sandbox_read_only`, `second_factor_required` */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Not Found: `not_found`, `section_disabled` */
-            404: {
+            /** @description Conflict: `etag_mismatch` */
+            409: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -7927,131 +7767,6 @@ export interface operations {
             };
             /** @description Unsupported Media Type: `unsupported_media_type` */
             415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unprocessable Entity: `validation_failed` */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests: `rate_limited` */
-            429: {
-                headers: {
-                    "Retry-After": components["headers"]["Retry-After"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable: `unavailable` */
-            503: {
-                headers: {
-                    "Retry-After": components["headers"]["Retry-After"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-        };
-    };
-    "staff.company.remove_image": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                image: "logo" | "icon";
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description OK */
-            200: {
-                headers: {
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "configured": {
-                     *         "color": "brightgreen",
-                     *         "icon": "icon",
-                     *         "imprint_url": "https://panel.example.com/imprint",
-                     *         "logo": "logo",
-                     *         "name": "Shop of Anna",
-                     *         "privacy_url": "https://panel.example.com/privacy",
-                     *         "support_email": "support email",
-                     *         "terms_url": "https://panel.example.com/terms"
-                     *       },
-                     *       "settings": {
-                     *         "color": "brightgreen",
-                     *         "imprint_url": "https://panel.example.com/imprint",
-                     *         "name": "Shop of Anna",
-                     *         "privacy_url": "https://panel.example.com/privacy",
-                     *         "support_email": "support email",
-                     *         "terms_url": "https://panel.example.com/terms"
-                     *       },
-                     *       "shown": {
-                     *         "color": "brightgreen",
-                     *         "icon": "icon",
-                     *         "imprint_url": "https://panel.example.com/imprint",
-                     *         "logo": "logo",
-                     *         "name": "Shop of Anna",
-                     *         "privacy_url": "https://panel.example.com/privacy",
-                     *         "support_email": "support email",
-                     *         "terms_url": "https://panel.example.com/terms"
-                     *       },
-                     *       "uploaded": [
-                     *         "uploaded"
-                     *       ]
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Company"];
-                };
-            };
-            /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden: `account_suspended`, `admin_required`, `insufficient_scope`, `role_required`, `sandbox_read_only`, `second_factor_required` */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Not Found: `not_found`, `section_disabled` */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Request Entity Too Large: `payload_too_large` */
-            413: {
                 headers: {
                     [name: string]: unknown;
                 };

@@ -773,7 +773,7 @@ export interface paths {
         };
         /**
          * Follow what changes in the account
-         * @description Server-sent events. `ready` comes first: from then on nothing is left out. Each `change` is JSON with the event's `id` and `type` (those of webhooks), `subject` and `subject_id`, and `service_id`, `object_id`, `status`, `kind` and `at` where it has them: read again what you show. Come again with `Last-Event-ID` after the connection is lost: what happened meanwhile comes first. An event may come twice, with the same `id` in its data. `reset` says that too much has happened: read everything anew. Comments show that the stream lives. It ends after an hour, and within seconds when the caller may no longer read it. A token is told of what its scopes can read.
+         * @description Server-sent events. `ready` comes first: from then on nothing is left out. Each `change` is JSON with the event's `id` and `type` (those of webhooks; and `mailbox.changed`, `database.changed`, `cron_job.changed` and `php.changed`, when the server has followed a change or refuses it), `subject` and `subject_id`, and `service_id`, `object_id`, `status`, `kind` and `at` where it has them: read again what you show. Come again with `Last-Event-ID` after the connection is lost: what happened meanwhile comes first. An event may come twice, with the same `id` in its data. `reset` says that too much has happened: read everything anew. Comments show that the stream lives. It ends after an hour, and within seconds when the caller may no longer read it. A token is told of what its scopes can read.
          */
         get: operations["events.stream"];
         put?: never;
@@ -1720,6 +1720,50 @@ export interface paths {
          * @description Requests that change something, also those that were refused for what they asked; kept for 400 days. `key_id` is null where you did it in the panel.
          */
         get: operations["reseller.audit_log"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/reseller/brand": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * See what your clients see in place of our name
+         * @description The sandbox has a brand of its own.
+         */
+        get: operations["reseller.brand.get"];
+        /**
+         * Change what your clients see in place of our name
+         * @description Texts and pictures in one; your clients see it from the next page on. A text that is left out is empty then, a picture that is left out stays. The type of a picture is found out from its content; an SVG with anything but shapes is refused with the name of what it has. The name of the company whose interface this is is refused, too, however it is written.
+         */
+        put: operations["reseller.brand.change"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/reseller/brand/pictures/{picture}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Download the logo or the icon of your brand
+         * @description The file as it was uploaded.
+         */
+        get: operations["reseller.brand.picture"];
         put?: never;
         post?: never;
         delete?: never;
@@ -4053,7 +4097,7 @@ export interface paths {
         };
         /**
          * Follow what changes in a service
-         * @description Server-sent events. `ready` comes first: from then on nothing is left out. Each `change` is JSON with the event's `id` and `type` (those of webhooks), `subject` and `subject_id`, and `service_id`, `object_id`, `status`, `kind` and `at` where it has them: read again what you show. Come again with `Last-Event-ID` after the connection is lost: what happened meanwhile comes first. An event may come twice, with the same `id` in its data. `reset` says that too much has happened: read everything anew. Comments show that the stream lives. It ends after an hour, and within seconds when the caller may no longer read it.
+         * @description Server-sent events. `ready` comes first: from then on nothing is left out. Each `change` is JSON with the event's `id` and `type` (those of webhooks; and `mailbox.changed`, `database.changed`, `cron_job.changed` and `php.changed`, when the server has followed a change or refuses it), `subject` and `subject_id`, and `service_id`, `object_id`, `status`, `kind` and `at` where it has them: read again what you show. Come again with `Last-Event-ID` after the connection is lost: what happened meanwhile comes first. An event may come twice, with the same `id` in its data. `reset` says that too much has happened: read everything anew. Comments show that the stream lives. It ends after an hour, and within seconds when the caller may no longer read it.
          */
         get: operations["services.events"];
         put?: never;
@@ -5106,6 +5150,26 @@ export interface paths {
         get: operations["oauth.authorize"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/oauth/device_authorization": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Begin to sign in on a device without a browser (RFC 8628)
+         * @description Show the user `user_code` and `verification_uri`, and ask `/oauth/token` with the grant type urn:ietf:params:oauth:grant-type:device_code every `interval` seconds: `authorization_pending` until the user has decided, `slow_down` to wait 5 seconds longer between polls, then tokens, `access_denied` or `expired_token`.
+         */
+        post: operations["oauth.device"];
         delete?: never;
         options?: never;
         head?: never;
@@ -9049,6 +9113,7 @@ export interface components {
              * @example article_picture_shown
              * @example auth_code_invalid
              * @example auth_code_required
+             * @example authorization_pending
              * @example backup_not_restorable
              * @example client_ref_too_long
              * @example code_invalid
@@ -9073,6 +9138,7 @@ export interface components {
              * @example evacuation_stopped
              * @example event_expired
              * @example event_type_unknown
+             * @example expired_token
              * @example feature_not_in_plan
              * @example file_not_text
              * @example file_too_large
@@ -9162,6 +9228,7 @@ export interface components {
              * @example service_suspended
              * @example service_terminated
              * @example sign_in_expired
+             * @example slow_down
              * @example ssh_key_invalid
              * @example ssl_key_mismatch
              * @example ssl_preflight_failed
@@ -11121,6 +11188,26 @@ export interface components {
              */
             type?: "public" | "confidential";
         };
+        OauthDevice: {
+            /** @description For the polls; secret. */
+            device_code: string;
+            /**
+             * Format: int64
+             * @description Seconds: 600.
+             */
+            expires_in: number;
+            /**
+             * Format: int64
+             * @description Seconds between two polls: 5.
+             */
+            interval: number;
+            /** @description What the user enters. */
+            user_code: string;
+            /** @description Where the user enters it. */
+            verification_uri: string;
+            /** @description The same page with the code filled in, for a QR code or a link. */
+            verification_uri_complete: string;
+        };
         OauthIntrospect: {
             active: boolean;
             aud?: string[];
@@ -11170,6 +11257,7 @@ export interface components {
             authorization_endpoint: string;
             authorization_response_iss_parameter_supported: boolean;
             code_challenge_methods_supported: string[];
+            device_authorization_endpoint: string;
             grant_types_supported: string[];
             introspection_endpoint: string;
             introspection_endpoint_auth_methods_supported: string[];
@@ -11416,38 +11504,60 @@ export interface components {
             name: string;
         };
         ResellerBrand: {
-            /**
-             * @description Colour of buttons and links there, as #rrggbb; empty is a neutral one
-             * @example #0f5fa8
-             */
+            /** @description #rrggbb; empty is a neutral one */
             color: string;
-            /**
-             * @description Name of your company, on the pages that your clients see; empty shows the service's name
-             * @example Samarkand Web
-             */
+            /** @description The version, for a change */
+            etag: string;
+            /** @description Address of the picture in a browser's tab; null without one: the name's first letter stands there */
+            icon: string | null;
+            imprint_url: string;
+            /** @description Address of the picture on this site; null without one: the name stands there */
+            logo: string | null;
+            /** @description Empty shows the service's name */
             name: string;
-            /**
-             * @description Where your clients ask for help; empty shows none
-             * @example help@reseller.example
-             */
+            pictures: components["schemas"]["ResellerPicture"][];
+            privacy_url: string;
+            /** @description Empty shows none; so do the links below */
             support_email: string;
+            terms_url: string;
         };
         ResellerBrandIn: {
             /**
-             * @description Colour of buttons and links, as #rrggbb
+             * @description Accent of buttons and links, #rrggbb; empty is a neutral one. Pages make it as much darker or lighter as text needs
              * @example #0f5fa8
              */
             color?: string;
+            /** @description The version that is to be changed; another one there is 409 etag_mismatch */
+            etag?: string;
+            /** @description PNG, ICO, WebP or SVG of at most 64 KB in base64. Left out: the present one stays; empty: it is taken away. */
+            icon?: string;
             /**
-             * @description Name of your company: one line of at most 60 letters
+             * @description Who you are
+             * @example https://reseller.example/imprint
+             */
+            imprint_url?: string;
+            /** @description PNG, WebP or SVG of at most 256 KB in base64. Left out: the present one stays; empty: it is taken away. An SVG has nothing but shapes. */
+            logo?: string;
+            /**
+             * @description Name of your company: one line. Empty shows the service's name
              * @example Samarkand Web
              */
             name?: string;
+            /**
+             * @description How you use personal data
+             * @example https://reseller.example/privacy
+             */
+            privacy_url?: string;
             /**
              * @description Where your clients ask for help
              * @example help@reseller.example
              */
             support_email?: string;
+            /**
+             * @description Your terms of service: a whole address
+             * @example https://reseller.example/terms
+             */
+            terms_url?: string;
         };
         ResellerCall: {
             /** @description Where it came from */
@@ -11641,8 +11751,6 @@ export interface components {
         ResellerMe: {
             /** @description Of services that do not say */
             auto_renew: boolean;
-            /** @description What your clients see on the pages of their services */
-            brand: components["schemas"]["ResellerBrand"];
             /** Format: date-time */
             created_at: string;
             /**
@@ -11750,6 +11858,13 @@ export interface components {
         ResellerPasswordBody: {
             /** @description Of an FTP account or a database of the service; all its FTP accounts when left out, or a first one that is made */
             username?: string;
+        };
+        ResellerPicture: {
+            content_type: string;
+            /** @enum {string} */
+            id: "logo" | "icon";
+            /** @description Name as a file */
+            name: string;
         };
         ResellerQuote: {
             balance: components["schemas"]["Money"];
@@ -11875,8 +11990,6 @@ export interface components {
         };
         ResellerUpdateBody: {
             auto_renew?: boolean;
-            /** @description Replaces the brand as a whole */
-            brand?: components["schemas"]["ResellerBrandIn"];
             /** @enum {string} */
             locale?: "uz" | "ru" | "en";
             /**
@@ -14241,6 +14354,7 @@ export interface operations {
                      *       "code_challenge_methods_supported": [
                      *         "code challenge methods supported"
                      *       ],
+                     *       "device_authorization_endpoint": "https://panel.example.com/device_authorization_endpoint",
                      *       "grant_types_supported": [
                      *         "grant types supported"
                      *       ],
@@ -28062,6 +28176,326 @@ export interface operations {
             };
         };
     };
+    "reseller.brand.get": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "color": "brightgreen",
+                     *       "etag": "5f2c1a",
+                     *       "icon": "icon",
+                     *       "imprint_url": "https://panel.example.com/imprint",
+                     *       "logo": "logo",
+                     *       "name": "Shop of Anna",
+                     *       "pictures": [
+                     *         {
+                     *           "content_type": "content type",
+                     *           "id": "logo",
+                     *           "name": "Shop of Anna"
+                     *         }
+                     *       ],
+                     *       "privacy_url": "https://panel.example.com/privacy",
+                     *       "support_email": "support email",
+                     *       "terms_url": "https://panel.example.com/terms"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ResellerBrand"];
+                };
+            };
+            /** @description Unauthorized: `api_key_invalid`, `api_key_revoked`, `unauthenticated` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Forbidden: `account_suspended`, `ip_not_allowed` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Not Found: `section_disabled` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too Many Requests: `rate_limited` */
+            429: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Service Unavailable: `unavailable` */
+            503: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    "reseller.brand.change": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                /**
+                 * @example {
+                 *       "name": "Samarkand Web",
+                 *       "color": "#0f5fa8",
+                 *       "support_email": "help@reseller.example",
+                 *       "terms_url": "https://reseller.example/terms",
+                 *       "logo": "PHN2ZyB4bWxucz0iaHR0cDovL3d3dy53My5vcmcvMjAwMC9zdmciLz4="
+                 *     }
+                 */
+                "application/json": components["schemas"]["ResellerBrandIn"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "color": "brightgreen",
+                     *       "etag": "5f2c1a",
+                     *       "icon": "icon",
+                     *       "imprint_url": "https://panel.example.com/imprint",
+                     *       "logo": "logo",
+                     *       "name": "Shop of Anna",
+                     *       "pictures": [
+                     *         {
+                     *           "content_type": "content type",
+                     *           "id": "logo",
+                     *           "name": "Shop of Anna"
+                     *         }
+                     *       ],
+                     *       "privacy_url": "https://panel.example.com/privacy",
+                     *       "support_email": "support email",
+                     *       "terms_url": "https://panel.example.com/terms"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ResellerBrand"];
+                };
+            };
+            /** @description Bad Request: `malformed_json` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unauthorized: `api_key_invalid`, `api_key_revoked`, `unauthenticated` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Forbidden: `account_suspended`, `ip_not_allowed`, `read_only_key` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Not Found: `section_disabled` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Conflict: `etag_mismatch` */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Request Entity Too Large: `payload_too_large` */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unsupported Media Type: `unsupported_media_type` */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unprocessable Entity: `validation_failed` */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too Many Requests: `rate_limited` */
+            429: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Service Unavailable: `unavailable` */
+            503: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    "reseller.brand.picture": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Which of the two */
+                picture: "logo" | "icon";
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/octet-stream": string;
+                };
+            };
+            /** @description Unauthorized: `api_key_invalid`, `api_key_revoked`, `unauthenticated` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Forbidden: `account_suspended`, `ip_not_allowed` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Not Found: `not_found`, `section_disabled` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unprocessable Entity: `validation_failed` */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too Many Requests: `rate_limited` */
+            429: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Service Unavailable: `unavailable` */
+            503: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
     "reseller.catalog.list": {
         parameters: {
             query?: {
@@ -33253,11 +33687,6 @@ export interface operations {
                     /**
                      * @example {
                      *       "auto_renew": true,
-                     *       "brand": {
-                     *         "color": "#0f5fa8",
-                     *         "name": "Samarkand Web",
-                     *         "support_email": "help@reseller.example"
-                     *       },
                      *       "created_at": "2026-11-21T10:00:00Z",
                      *       "discount_basis_points": 1000,
                      *       "email": "anna@example.com",
@@ -33374,11 +33803,6 @@ export interface operations {
                     /**
                      * @example {
                      *       "auto_renew": true,
-                     *       "brand": {
-                     *         "color": "#0f5fa8",
-                     *         "name": "Samarkand Web",
-                     *         "support_email": "help@reseller.example"
-                     *       },
                      *       "created_at": "2026-11-21T10:00:00Z",
                      *       "discount_basis_points": 1000,
                      *       "email": "anna@example.com",
@@ -56776,6 +57200,96 @@ export interface operations {
             };
         };
     };
+    "oauth.device": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "client_id": "app_4c1d9e",
+                 *       "scope": "profile services:read"
+                 *     }
+                 */
+                "application/x-www-form-urlencoded": {
+                    /** @description The application; in HTTP Basic it may be left out here. */
+                    client_id: string;
+                    /** @description Confidential applications only, unless they use HTTP Basic. */
+                    client_secret?: string;
+                    /** @description RFC 8707: this API. */
+                    resource?: string;
+                    /** @description Separated by spaces; profile when left out. */
+                    scope?: string;
+                };
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "device_code": "device code",
+                     *       "expires_in": 1,
+                     *       "interval": 1,
+                     *       "user_code": "user code",
+                     *       "verification_uri": "verification uri",
+                     *       "verification_uri_complete": "verification uri complete"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["OauthDevice"];
+                };
+            };
+            /** @description Bad Request: `invalid_client`, `invalid_request`, `invalid_scope`, `invalid_target`, `unauthorized_client` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Not Found: `section_disabled` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too Many Requests: `rate_limited` */
+            429: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Service Unavailable: `unavailable` */
+            503: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
     "oauth.introspect": {
         parameters: {
             query?: never;
@@ -56978,7 +57492,9 @@ export interface operations {
                     code?: string;
                     /** @description With authorization_code and PKCE. */
                     code_verifier?: string;
-                    /** @description authorization_code or refresh_token */
+                    /** @description With the device grant. */
+                    device_code?: string;
+                    /** @description authorization_code, refresh_token or urn:ietf:params:oauth:grant-type:device_code */
                     grant_type: string;
                     /** @description With authorization_code: as in the authorization request. */
                     redirect_uri?: string;
@@ -57013,7 +57529,7 @@ export interface operations {
                     "application/json": components["schemas"]["OauthToken"];
                 };
             };
-            /** @description Bad Request: `invalid_client`, `invalid_grant`, `invalid_request`, `invalid_scope`, `invalid_target`, `unsupported_grant_type` */
+            /** @description Bad Request: `access_denied`, `authorization_pending`, `expired_token`, `invalid_client`, `invalid_grant`, `invalid_request`, `invalid_scope`, `invalid_target`, `slow_down`, `unsupported_grant_type` */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -57078,7 +57594,9 @@ export interface operations {
                     code?: string;
                     /** @description With authorization_code and PKCE. */
                     code_verifier?: string;
-                    /** @description authorization_code or refresh_token */
+                    /** @description With the device grant. */
+                    device_code?: string;
+                    /** @description authorization_code, refresh_token or urn:ietf:params:oauth:grant-type:device_code */
                     grant_type: string;
                     /** @description With authorization_code: as in the authorization request. */
                     redirect_uri?: string;
@@ -57113,7 +57631,7 @@ export interface operations {
                     "application/json": components["schemas"]["OauthToken"];
                 };
             };
-            /** @description Bad Request: `invalid_client`, `invalid_grant`, `invalid_request`, `invalid_scope`, `invalid_target`, `unsupported_grant_type` */
+            /** @description Bad Request: `access_denied`, `authorization_pending`, `expired_token`, `invalid_client`, `invalid_grant`, `invalid_request`, `invalid_scope`, `invalid_target`, `slow_down`, `unsupported_grant_type` */
             400: {
                 headers: {
                     [name: string]: unknown;

@@ -1,1 +1,0 @@
-import{Hn as e,Yi as t,ca as n}from"./routes-Bz9uykTB.js";var r=n(),i=t(function(t){return(0,r.jsx)(e,{...t})});export{i as t};

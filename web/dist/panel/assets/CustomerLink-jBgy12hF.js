@@ -1,1 +1,0 @@
-import{t as e}from"./StaffLink-CaTSOcKf.js";import{ca as t}from"./routes-Bz9uykTB.js";var n=t();function r({id:t,email:r}){return t===0?(0,n.jsx)(n.Fragment,{children:`–`}):(0,n.jsx)(e,{to:`customers/${t}`,children:r||`#${t}`})}export{r as t};

@@ -1,1 +1,0 @@
-import{Xn as e,ca as t}from"./routes-Bz9uykTB.js";import{t as n}from"./Tooltip-BT_cHaEo.js";var r=t();function i({icon:t,label:i,onClick:a}){return(0,r.jsx)(n,{label:i,children:(0,r.jsx)(e,{variant:`subtle`,"aria-label":i,onClick:a,children:(0,r.jsx)(t,{size:16,"aria-hidden":!0})})})}export{i as t};

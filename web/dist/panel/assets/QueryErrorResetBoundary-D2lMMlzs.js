@@ -1,1 +1,0 @@
-import{n as e}from"./rolldown-runtime-WkwZ5CU-.js";import{ca as t,la as n}from"./routes-Bz9uykTB.js";var r=e(n(),1);t();function i(){let e=!1;return{clearReset:()=>{e=!1},reset:()=>{e=!0},isReset:()=>e}}var a=r.createContext(i()),o=()=>r.useContext(a);export{o as t};

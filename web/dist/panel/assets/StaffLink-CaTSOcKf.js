@@ -1,1 +1,0 @@
-import{t as e}from"./AnchorLink-COlDCCxH.js";import{ca as t}from"./routes-Bz9uykTB.js";var n=t();function r({to:t,search:r,children:i}){return(0,n.jsx)(e,{to:`/staff/$`,params:{_splat:t},search:r??{},inherit:!0,children:i})}export{r as t};

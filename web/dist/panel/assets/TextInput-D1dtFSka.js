@@ -1,1 +1,0 @@
-import{Ar as e,ca as t,zr as n}from"./routes-Bz9uykTB.js";import{t as r}from"./InputBase-CSvr5tg1.js";var i=t(),a=e(e=>{let t=n([`Input`,`InputWrapper`,`TextInput`],null,e);return(0,i.jsx)(r,{component:`input`,...t,__staticSelector:`TextInput`})});a.classes=r.classes,a.displayName=`@mantine/core/TextInput`;export{a as t};

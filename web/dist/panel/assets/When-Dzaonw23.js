@@ -1,1 +1,0 @@
-import{t as e}from"./Tooltip-BT_cHaEo.js";import{o as t,p as n,r,u as i}from"./formats-aBQXip6r.js";import{ca as a}from"./routes-Bz9uykTB.js";var o=a();function s({time:a,form:s=`moment`}){let c=s===`day`?r(a):s===`relative`?i(a):t(a);return(0,o.jsx)(e,{label:n(a),events:{hover:!0,focus:!1,touch:!0},children:(0,o.jsx)(`time`,{dateTime:a,children:c})})}export{s as t};

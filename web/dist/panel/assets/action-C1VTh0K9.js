@@ -1,1 +1,0 @@
-import{n as e}from"./rolldown-runtime-WkwZ5CU-.js";import{la as t}from"./routes-Bz9uykTB.js";var n=e(t(),1);function r(e,t=e=>e){let[r,i]=(0,n.useState)(!1),[a,o]=(0,n.useState)(null);return[async(...n)=>{i(!0),o(null);try{return await e(...n),!0}catch(e){return o(t(e)),!1}finally{i(!1)}},{busy:r,error:a,clear:()=>o(null)}]}export{r as t};

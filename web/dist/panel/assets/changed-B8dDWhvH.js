@@ -1,1 +1,0 @@
-import{sa as e}from"./routes-Bz9uykTB.js";import{t}from"./notice-sJ1hpULP.js";function n(){let n=e();return async e=>{await n.invalidateQueries({queryKey:[`staff`]}),t(e)}}export{n as t};

@@ -1,1 +1,0 @@
-import{aa as e,gt as t,ht as n}from"./routes-Bz9uykTB.js";var r=e({queryKey:[`me`],queryFn:({signal:e})=>t(n.GET(`/api/v1/me`,{signal:e}))});export{r as t};

@@ -1,1 +1,0 @@
-import{Pn as e,Vi as t,ra as n}from"./routes-Bz9uykTB.js";import{t as r}from"./api-aQ1F75GP.js";var i=async({context:i,params:a})=>{let o=Number(a.service);if(!Number.isSafeInteger(o)||o<1)throw n();if(!t.client)try{await i.queryClient.ensureQueryData(r(o))}catch(t){if(t instanceof e&&t.status===404)throw n()}};export{i as loader};

@@ -1,1 +1,0 @@
-import{n as e}from"./rolldown-runtime-WkwZ5CU-.js";import{Vi as t,ca as n,in as r,la as i,yt as a}from"./routes-Bz9uykTB.js";var o=e(i(),1),s=n();function c(){return(0,o.useEffect)(()=>{a.postMessage({account:t.account?.id}),window.close()},[]),(0,s.jsx)(`p`,{children:r(`session.close`)})}var l=c;export{l as component};

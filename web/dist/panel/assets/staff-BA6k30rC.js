@@ -1,1 +1,0 @@
-import{St as e,Vi as t,vt as n}from"./routes-Bz9uykTB.js";var r=e({baseUrl:t.base,fetch:n});export{r as t};

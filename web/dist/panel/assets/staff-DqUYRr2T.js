@@ -1,1 +1,0 @@
-import{Bi as e,Pi as t}from"./routes-Bz9uykTB.js";var n,r=()=>n??=t({uz:()=>e(()=>import(`./staff.uz-BXw3KWbE.js`),[]),ru:()=>e(()=>import(`./staff.ru-BZ3jCvFm.js`),[]),en:()=>e(()=>import(`./staff.en-1s-peQ7C.js`),[])});export{r as t};

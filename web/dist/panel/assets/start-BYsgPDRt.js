@@ -1,0 +1,1 @@
+import"./start-Dehu5TXS.js";

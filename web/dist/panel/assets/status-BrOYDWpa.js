@@ -1,1 +1,0 @@
-import{t as e}from"./Status-Cd-LeXmO.js";import{t}from"./texts-E0UT8W8v.js";import{ca as n}from"./routes-Bz9uykTB.js";var r=n(),i={pending:`busy`,provisioning:`busy`,active:`good`,past_due:`warn`,suspended:`bad`,terminating:`busy`,terminated:`neutral`,failed:`bad`,cancelled:`neutral`};function a({status:n}){return(0,r.jsx)(e,{tone:i[n],label:t(`status.${n}`)})}export{a as t};

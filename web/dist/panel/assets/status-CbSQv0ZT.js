@@ -1,1 +1,0 @@
-import{t as e}from"./Status-Cd-LeXmO.js";import{t}from"./texts-CVZVcx-H.js";import{ca as n}from"./routes-Bz9uykTB.js";var r=n(),i={open:`busy`,waiting:`warn`,answered:`good`,closed:`neutral`};function a({status:n}){return(0,r.jsx)(e,{tone:i[n],label:t(`status.${n}`)})}export{a as t};

@@ -1,1 +1,0 @@
-import{Ri as e}from"./routes-Bz9uykTB.js";var t=e(`staff`);export{t};

@@ -1,1 +1,0 @@
-import{s as e}from"./formats-aBQXip6r.js";var t=t=>e({amount:t,currency:`USD`});export{t};
