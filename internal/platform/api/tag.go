@@ -43,7 +43,7 @@ var subjects = []subject{
 	{"hosting", "What a service consists of: domains, certificates, databases, mailboxes and backups.", []string{"hosting", "certificates", "databases", "mail", "backups"}},
 	{"domains", "Registered names, and whether a domain is proven to be yours.", []string{"domains", "claims"}},
 	{"orders and money", "Orders, invoices, the wallet and its top-ups.", []string{"orders", "invoices", "wallet"}},
-	{"clients", "Your clients by the tag that you give them, and your business in numbers.", []string{"clients", "stats"}},
+	{"clients", "Your clients by the tag that you give them, what they see of you, and your business in numbers.", []string{"clients", "brand", "stats"}},
 	{"events and webhooks", "What happened, and the addresses that are told of it.", []string{"events", "webhooks"}},
 	{"sandbox", "The clock of a sandbox, to try renewals and ends in seconds.", []string{"clock"}},
 	{"AI agents", "The reading operations as tools of AI agents (Model Context Protocol).", []string{"mcp"}},
