@@ -77,7 +77,7 @@ func (d *Driver) addMail(ctx context.Context, ref, address string, maildir io.Re
 	if err != nil {
 		return panel.AddedMail{}, err
 	}
-	defer func() { _ = account.Close() }() // what was written is synced by its files
+	defer func() { _ = account.Close() }() // each file was synced
 	box := path.Join(boxPath(m.Address), "Maildir")
 	if err := identity.Do(a, func() error { return account.MkdirAll(box, 0o700) }); err != nil {
 		return panel.AddedMail{}, err
@@ -242,7 +242,10 @@ func (w *added) write(name, folder string, h *tar.Header, body io.Reader) error 
 	if err != nil {
 		return err
 	}
-	_, err = io.Copy(f, body)
+	// Synced, so that a crash leaves no empty message that a second run takes for one that is there.
+	if _, err = io.Copy(f, body); err == nil {
+		err = f.Sync()
+	}
 	if err = errors.Join(err, f.Close()); err == nil {
 		err = w.root.Chtimes(tmp, h.ModTime, h.ModTime)
 	}
