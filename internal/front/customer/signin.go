@@ -20,7 +20,9 @@ func ByBrowser(open func(address string) error) Way {
 
 // ByDevice signs in by a browser on another device; show tells the customer the page and the code to enter there.
 func ByDevice(show func(oauth.DeviceCode) error) Way {
-	return func(ctx context.Context, config oauth.Config) (oauth.Token, error) { return config.LoginDevice(ctx, show) }
+	return func(ctx context.Context, config oauth.Config) (oauth.Token, error) {
+		return config.LoginDevice(ctx, show)
+	}
 }
 
 // ByToken signs in by a token that the customer has, and which is not renewed.

@@ -137,7 +137,7 @@ func (s *Service) changeBrand(ctx context.Context, accountID int64, in brandIn) 
 	if brand.SameName(set.Name, s.Company().Name) {
 		return b, fault.Invalid("name", "brand_name_taken")
 	}
-	pictures, err := in.PicturesIn.Checked()
+	pictures, err := in.Checked()
 	if err != nil {
 		return b, err
 	}

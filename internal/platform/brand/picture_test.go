@@ -24,7 +24,7 @@ func pngOf(t *testing.T, width, height int) []byte {
 
 // icoOf is an ICO with one picture, whose head says that it has so many bytes.
 func icoOf(picture []byte, size int) []byte {
-	head := binary.LittleEndian.AppendUint32([]byte{0, 0, 1, 0, 1, 0, 16, 16, 0, 0, 1, 0, 32, 0}, uint32(size)) //nolint:gosec // small
+	head := binary.LittleEndian.AppendUint32([]byte{0, 0, 1, 0, 1, 0, 16, 16, 0, 0, 1, 0, 32, 0}, uint32(size))
 	return append(binary.LittleEndian.AppendUint32(head, 22), picture...)
 }
 

@@ -17,13 +17,18 @@ const hash = "$6$salt$aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa
 
 func home(prefix string) []archivetest.Entry {
 	return []archivetest.Entry{
-		{Name: prefix + "public_html/"}, {Name: prefix + "public_html/index.php", Body: "<?php"}, {Name: prefix + "public_html/up", Link: "../../x"},
-		{Name: prefix + "public_html/shop/index.html", Body: "shop"}, {Name: prefix + "public_html/blog/index.html", Body: "blog"},
-		{Name: prefix + "notes.txt", Body: "n"}, {Name: prefix + ".ssh/id_rsa", Body: "k"},
+		{Name: prefix + "public_html/"},
+		{Name: prefix + "public_html/index.php", Body: "<?php"},
+		{Name: prefix + "public_html/up", Link: "../../x"},
+		{Name: prefix + "public_html/shop/index.html", Body: "shop"},
+		{Name: prefix + "public_html/blog/index.html", Body: "blog"},
+		{Name: prefix + "notes.txt", Body: "n"},
+		{Name: prefix + ".ssh/id_rsa", Body: "k"},
 		{Name: prefix + "etc/alice.example/passwd", Body: "info:x:1001:1001::/home/alice/mail/alice.example/info:/home/alice\n"},
 		{Name: prefix + "etc/alice.example/shadow", Body: "info:" + hash + ":17000::::::\n"},
 		{Name: prefix + "etc/alice.example/quota", Body: "info:262144000\n"},
-		{Name: prefix + "mail/cur/1.of-the-system", Body: "x"}, {Name: prefix + "mail/alice.example/info/cur/1.M1P1.h,S=5:2,S", Body: "Hello"},
+		{Name: prefix + "mail/cur/1.of-the-system", Body: "x"},
+		{Name: prefix + "mail/alice.example/info/cur/1.M1P1.h,S=5:2,S", Body: "Hello"},
 		{Name: prefix + "mail/alice.example/info/.Sent/cur/2.M1P1.h:2,S", Body: "Sent"},
 	}
 }
@@ -35,11 +40,13 @@ func sample(packed bool, t *testing.T) []byte {
 		{Name: top + "userdata/alice.example", Body: "---\ndocumentroot: /home/alice/public_html\nhomedir: /home/alice\nip: 192.0.2.10\nuser: alice\nserveralias: www.alice.example\n"},
 		{Name: top + "userdata/shop.alice.example", Body: "---\ndocumentroot: /home/alice/public_html/shop\nhomedir: /home/alice\nip: 192.0.2.10\nuser: alice\n"},
 		{Name: top + "userdata/blog.alice.example", Body: "---\ndocumentroot: /home/alice/public_html/blog\nhomedir: /home/alice\nip: 192.0.2.10\nuser: alice\n"},
-		{Name: top + "mysql/alice_wp.create", Body: "CREATE DATABASE `alice_wp`;\n"}, {Name: top + "mysql/alice_wp.sql", Body: "CREATE TABLE a (b INT);\n"},
+		{Name: top + "mysql/alice_wp.create", Body: "CREATE DATABASE `alice_wp`;\n"},
+		{Name: top + "mysql/alice_wp.sql", Body: "CREATE TABLE a (b INT);\n"},
 		{Name: top + "va/alice.example", Body: "*: info@alice.example\ninfo@alice.example: info@alice.example, bob@example.org\nsales@alice.example: info@alice.example\nteam@alice.example: a@example.org,b@example.org\nrun@alice.example: |/bin/sh\nno@alice.example: :fail: No Such User Here\n"},
 		{Name: top + "dnszones/alice.example.db", Body: "$TTL 14400\n@ 86400 IN SOA ns1.old.example. root.old.example. (\n 2024050601 ; serial\n 3600 1800 1209600 86400 )\n@ 86400 IN NS ns1.old.example.\nalice.example. 14400 IN A 192.0.2.10\ncrm 14400 IN A 198.51.100.7\nalice.example. IN MX 0 alice.example.\n"},
 		{Name: top + "cron/alice", Body: "SHELL=\"/bin/bash\"\nMAILTO=\"a@b.c\"\n# note\n*/5 * * * * /usr/local/bin/php /home/alice/public_html/shop/cron.php date +\\%F\n@daily  echo  hi\n"},
-		{Name: top + "apache_tls/alice.example", Body: "KEY"}, {Name: "../../evil", Body: "x"},
+		{Name: top + "apache_tls/alice.example", Body: "KEY"},
+		{Name: "../../evil", Body: "x"},
 	}
 	if packed {
 		all = append(all, archivetest.Entry{Name: top + "homedir.tar", Body: string(archivetest.Tar(t, home("./")...))})

@@ -22,16 +22,25 @@ func sample() archivetest.Hestia {
 		User: "alice", IP: "192.0.2.10",
 		Sites: []archivetest.HestiaSite{
 			{Domain: "alice.example", Alias: "www.alice.example,alice.test", Files: []archivetest.Entry{
-				{Name: "./public_html/"}, {Name: "./public_html/index.php", Body: "<?php"}, {Name: "./public_html/run", Body: "#!", Mode: 0o755},
-				{Name: "./public_html/old", Link: "index.php"}, {Name: "./public_html/passwd", Link: "/etc/passwd"}, {Name: "./public_html/up", Link: "../../../x"},
-				{Name: "./public_html/hard", Hard: "./public_html/index.php"}, {Name: "./public_html/disk", Type: tar.TypeBlock},
-				{Name: "../evil", Body: "x"}, {Name: "/abs", Body: "x"}, {Name: "./logs/a.log", Body: "x"}, {Name: "./private/key", Body: "k"},
+				{Name: "./public_html/"},
+				{Name: "./public_html/index.php", Body: "<?php"},
+				{Name: "./public_html/run", Body: "#!", Mode: 0o755},
+				{Name: "./public_html/old", Link: "index.php"},
+				{Name: "./public_html/passwd", Link: "/etc/passwd"},
+				{Name: "./public_html/up", Link: "../../../x"},
+				{Name: "./public_html/hard", Hard: "./public_html/index.php"},
+				{Name: "./public_html/disk", Type: tar.TypeBlock},
+				{Name: "../evil", Body: "x"},
+				{Name: "/abs", Body: "x"},
+				{Name: "./logs/a.log", Body: "x"},
+				{Name: "./private/key", Body: "k"},
 			}},
 			{Domain: "shop.example", DocRoot: "/home/alice/web/shop.example/public_html/public/"},
 			{Domain: "lent.example", DocRoot: "/home/alice/web/alice.example/public_html/"},
 		},
 		Databases: []archivetest.HestiaDatabase{
-			{Name: "alice_wp", User: "alice_wp", Type: "mysql", Dump: "CREATE TABLE a (b INT);\n"}, {Name: "alice_old", User: "alice_old", Type: "oracle"},
+			{Name: "alice_wp", User: "alice_wp", Type: "mysql", Dump: "CREATE TABLE a (b INT);\n"},
+			{Name: "alice_old", User: "alice_old", Type: "oracle"},
 			{Name: "alice_pg", User: "alice_pg", Type: "pgsql", Dump: "SELECT 1;\n"},
 		},
 		Mail: []archivetest.HestiaMail{{
@@ -41,7 +50,10 @@ func sample() archivetest.Hestia {
 				archivetest.Account("md5", "{MD5}$1$abc$def", "FWD=bob@example.org FWD_ONLY=yes SUSPENDED=yes"),
 			},
 			Files: []archivetest.Entry{
-				{Name: "info/"}, {Name: "info/cur/"}, {Name: "info/cur/1.M1P1.host,S=5:2,S", Body: "Hello"}, {Name: "info/.Sent/cur/2.M1P1.host:2,", Body: "Sent"},
+				{Name: "info/"},
+				{Name: "info/cur/"},
+				{Name: "info/cur/1.M1P1.host,S=5:2,S", Body: "Hello"},
+				{Name: "info/.Sent/cur/2.M1P1.host:2,", Body: "Sent"},
 				{Name: "gone/cur/3.M1P1.host:2,", Body: "of nobody"},
 			},
 		}},
@@ -181,7 +193,8 @@ func TestRecordsThatLedToTheFormerMachineAreDropped(t *testing.T) {
 	}
 	// Mail that another company has keeps its records.
 	z := archive.Zone{Name: "a.example", Records: []archive.Record{
-		{Name: "@", Type: "MX", Data: "1 aspmx.l.google.com."}, {Name: "@", Type: "TXT", Data: `"v=spf1 include:_spf.google.com ~all"`},
+		{Name: "@", Type: "MX", Data: "1 aspmx.l.google.com."},
+		{Name: "@", Type: "TXT", Data: `"v=spf1 include:_spf.google.com ~all"`},
 		{Name: "google._domainkey", Type: "TXT", Data: `"v=DKIM1; p=A"`},
 	}}
 	if keep, drop := archive.Foreign(z, nil); len(keep) != 3 || len(drop) != 0 {
