@@ -47,7 +47,10 @@ func TestAnAccountFromElsewhereIsBroughtWithinThePlan(t *testing.T) {
 			User: "alice", IP: "192.0.2.10",
 			Sites: []archivetest.HestiaSite{
 				{Domain: "alice.test", Files: []archivetest.Entry{
-					{Name: "./public_html/a.txt", Body: "a"}, {Name: "./public_html/.stead-x", Body: "refused"}, {Name: "./public_html/b/c.txt", Body: "c"}, {Name: "./public_html/l", Link: "a.txt"},
+					{Name: "./public_html/a.txt", Body: "a"},
+					{Name: "./public_html/.stead-x", Body: "refused"},
+					{Name: "./public_html/b/c.txt", Body: "c"},
+					{Name: "./public_html/l", Link: "a.txt"},
 					{Name: "./public_html/wp-config.php", Body: "<?php\ndefine('DB_NAME', 'alice_wp');\ndefine(\"DB_PASSWORD\", \"x\");\n"},
 				}},
 				{Domain: "taken.test", Files: []archivetest.Entry{{Name: "./public_html/a", Body: "x"}}},

@@ -69,8 +69,11 @@ func TestAnAccountIsBroughtFromABackupOfHestia(t *testing.T) {
 		User: "alice", IP: "192.0.2.10",
 		Sites: []archivetest.HestiaSite{
 			{Domain: domain, Alias: "www." + domain, Files: []archivetest.Entry{
-				{Name: "./public_html/"}, {Name: "./public_html/wp-config.php", Body: oldConfig}, {Name: "./public_html/index.php", Body: oldSite},
-				{Name: "./public_html/large.bin", Body: strings.Repeat("large", 400_000)}, {Name: "./public_html/etc", Link: "/etc"},
+				{Name: "./public_html/"},
+				{Name: "./public_html/wp-config.php", Body: oldConfig},
+				{Name: "./public_html/index.php", Body: oldSite},
+				{Name: "./public_html/large.bin", Body: strings.Repeat("large", 400_000)},
+				{Name: "./public_html/etc", Link: "/etc"},
 				{Name: "./public_html/../../../../etc/cron.d/evil", Body: "* * * * * root id"},
 			}},
 			{Domain: "alice-shop.test", Files: []archivetest.Entry{{Name: "./public_html/index.html", Body: "the shop"}, {Name: "./private/settings", Body: "kept"}}},
@@ -82,8 +85,12 @@ func TestAnAccountIsBroughtFromABackupOfHestia(t *testing.T) {
 		Mail: []archivetest.HestiaMail{{
 			Domain: domain, Accounts: []string{archivetest.Account("info", "{BLF-CRYPT}"+string(hash), "ALIAS=sales QUOTA=100")},
 			Files: []archivetest.Entry{
-				{Name: "info/"}, {Name: "info/cur/"}, {Name: fmt.Sprintf("info/cur/1700000000.M1P1.old,S=%d:2,S", len(letter)), Body: letter},
-				{Name: "info/.Sent/cur/1700000001.M2P1.old:2,S", Body: letter}, {Name: "info/subscriptions", Body: "Sent\n"}, {Name: "info/cur/link", Link: "/etc/passwd"},
+				{Name: "info/"},
+				{Name: "info/cur/"},
+				{Name: fmt.Sprintf("info/cur/1700000000.M1P1.old,S=%d:2,S", len(letter)), Body: letter},
+				{Name: "info/.Sent/cur/1700000001.M2P1.old:2,S", Body: letter},
+				{Name: "info/subscriptions", Body: "Sent\n"},
+				{Name: "info/cur/link", Link: "/etc/passwd"},
 			},
 		}},
 		Zones: []archivetest.HestiaZone{{Domain: domain, Records: []string{

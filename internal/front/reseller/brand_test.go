@@ -60,8 +60,16 @@ func TestABrandIsChangedAsAWhole(t *testing.T) {
 		// A refused member leaves all as it is.
 		page := []byte("<!doctype html><script>alert(1)</script>")
 		for _, wrong := range []brandIn{
-			{Name: "a\nb"}, {Name: "a\u202eb"}, {Color: "red"}, {Support: "nobody"}, {Terms: "javascript:alert(1)"}, {Privacy: "/privacy"}, {Imprint: "data:text/html,a"},
-			{Name: "Other", PicturesIn: brand.PicturesIn{Logo: &page}}, {Name: "STЕAD"}, {Name: "s.t.e.a.d"},
+			{Name: "a\nb"},
+			{Name: "a\u202eb"},
+			{Color: "red"},
+			{Support: "nobody"},
+			{Terms: "javascript:alert(1)"},
+			{Privacy: "/privacy"},
+			{Imprint: "data:text/html,a"},
+			{Name: "Other", PicturesIn: brand.PicturesIn{Logo: &page}},
+			{Name: "STЕAD"},
+			{Name: "s.t.e.a.d"},
 		} {
 			if _, err := w.changeBrand(t.Context(), w.AccountID, wrong); !errors.Is(err, fault.Validation) {
 				t.Errorf("%+v: %v", wrong, err)
