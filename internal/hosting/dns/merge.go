@@ -1,6 +1,7 @@
 package dns
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -38,26 +39,29 @@ func (s *Service) Merge(ctx context.Context, tx *db.Tx, accountID, serviceID int
 		file = append(file, records...)
 	}
 	in, own, err := s.ZoneOf(ctx, tx, serviceID, name)
-	var z zone
-	switch {
-	case err != nil:
+	if err != nil {
 		return m, err
-	case in == "" || in == name:
-		z, err = s.ensureNamed(ctx, tx, on, name)
-	case !own:
+	}
+	in = cmp.Or(in, name)
+	if in != name && !own {
 		return m, fault.DomainUnavailable.Wrapf("dns: %s is in a zone of another service", name)
-	default:
-		z, err = s.ensureNamed(ctx, tx, on, in)
 	}
+	z, err := s.ensureNamed(ctx, tx, on, in)
 	if err != nil {
 		return m, err
 	}
-	all, err := ofZone(ctx, tx, z.id)
-	if err != nil {
-		return m, err
-	}
-	before := all
-	p := planImport(z.name, all, file)
+	err = s.changeZone(ctx, tx, z, "import", func(ctx context.Context, tx *db.Tx, z zone, all []record) (bool, error) {
+		p := planImport(z.name, all, file)
+		m.note(p)
+		added, err := addPlanned(ctx, tx, z, all, p)
+		m.Added = len(added)
+		return len(added) > 0, err
+	})
+	return m, err
+}
+
+// note counts what a plan does not add.
+func (m *Merged) note(p plan) {
 	for _, r := range p.skipped {
 		if r.why == "duplicate" {
 			m.There++
@@ -72,29 +76,6 @@ func (s *Service) Merge(ctx context.Context, tx *db.Tx, accountID, serviceID int
 		}
 		m.Refused = append(m.Refused, MergeRefusal{shownRecord(r.fields), reason})
 	}
-	if len(p.add) == 0 {
-		return m, nil
-	}
-	if len(all)+len(p.add) > maxRecords {
-		return m, fault.LimitReached.New()
-	}
-	for _, f := range p.add {
-		if _, err := insertRecord(ctx, tx, z, record{fields: f}); err != nil {
-			return m, err
-		}
-		m.Added++
-	}
-	if err := insertSnapshot(ctx, tx, z, "import", before); err != nil {
-		return m, err
-	}
-	if _, err := s.placeSets(ctx, tx, z, false); err != nil {
-		return m, err
-	}
-	if err := s.resolveSoon(ctx, tx, z); err != nil {
-		return m, err
-	}
-	_, err = s.bumpSerial(ctx, tx, z)
-	return m, err
 }
 
 func shownRecord(f fields) string { return fmt.Sprintf("%s %s %s", f.name, f.kind, f.value) }

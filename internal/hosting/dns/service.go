@@ -260,6 +260,13 @@ func (s *Service) changeIn(ctx context.Context, tx *db.Tx, accountID, serviceID 
 	if err != nil {
 		return err
 	}
+	return s.changeZone(ctx, tx, z, cause, f)
+}
+
+// changeZone is change for a zone whose service is locked.
+func (s *Service) changeZone(ctx context.Context, tx *db.Tx, z zone, cause string,
+	f func(ctx context.Context, tx *db.Tx, z zone, all []record) (changed bool, err error),
+) error {
 	all, err := ofZone(ctx, tx, z.id)
 	if err != nil {
 		return err
@@ -354,20 +361,25 @@ func (s *Service) importBIND(ctx context.Context, accountID, serviceID int64, wa
 		if len(p.refused) > 0 {
 			return false, errConflict.With(fault.Fields{"reason": "import", "conflicts": refusalsOf(ctx, p)})
 		}
-		if len(all)+len(p.add) > maxRecords {
-			return false, fault.LimitReached.New()
-		}
-		added = nil
-		for _, f := range p.add {
-			r, err := insertRecord(ctx, tx, z, record{fields: f})
-			if err != nil {
-				return false, err
-			}
-			added = append(added, r)
-		}
-		return len(added) > 0, nil
+		added, err = addPlanned(ctx, tx, z, all, p)
+		return len(added) > 0, err
 	})
 	return p, added, err
+}
+
+// addPlanned adds what a plan adds to the records of a zone.
+func addPlanned(ctx context.Context, tx *db.Tx, z zone, all []record, p plan) (added []record, err error) {
+	if len(all)+len(p.add) > maxRecords {
+		return nil, fault.LimitReached.New()
+	}
+	for _, f := range p.add {
+		r, err := insertRecord(ctx, tx, z, record{fields: f})
+		if err != nil {
+			return nil, err
+		}
+		added = append(added, r)
+	}
+	return added, nil
 }
 
 // update changes a record as edit says. A system record becomes the customer's own.
