@@ -221,11 +221,10 @@ func (b *bringing) domains(ctx context.Context, tx *db.Tx) error {
 	for _, d := range all {
 		name := domainKey(d.Name)
 		there, err := b.each(ctx, tx, AccountThing{Kind: "site", Name: d.Name, As: path.Join(b.base(name), d.Root)}, func(ctx context.Context, t *AccountThing) (bool, error) {
-			made, err := b.Hosting.Sites.ImportOne(ctx, tx, b.on.AccountID, b.on.ServiceID, name, path.Join(b.base(name), d.Root))
 			if d.Suspended {
 				t.Reason = "it was suspended there"
 			}
-			return made.There, err
+			return b.Hosting.Sites.ImportOne(ctx, tx, b.on.AccountID, b.on.ServiceID, name, path.Join(b.base(name), d.Root))
 		})
 		if err != nil {
 			return err
@@ -257,8 +256,7 @@ func (b *bringing) alias(ctx context.Context, tx *db.Tx, d archive.Domain, alias
 		root = path.Join(b.base(domainKey(d.Name)), d.Root)
 	}
 	_, err := b.each(ctx, tx, AccountThing{Kind: "site", Name: alias, As: "another name of " + d.Name}, func(ctx context.Context, _ *AccountThing) (bool, error) {
-		made, err := b.Hosting.Sites.ImportOne(ctx, tx, b.on.AccountID, b.on.ServiceID, domainKey(alias), root)
-		return made.There, err
+		return b.Hosting.Sites.ImportOne(ctx, tx, b.on.AccountID, b.on.ServiceID, domainKey(alias), root)
 	})
 	return err
 }

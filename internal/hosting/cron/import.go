@@ -6,7 +6,6 @@ import (
 
 	"stead.dev/stead/internal/hosting/site"
 	"stead.dev/stead/internal/platform/db"
-	"stead.dev/stead/internal/port/panel"
 )
 
 // ImportOne makes a job that comes from elsewhere, in a transaction of the caller's, unless the service has the same: command and
@@ -17,7 +16,7 @@ func (s *Service) ImportOne(ctx context.Context, tx *db.Tx, accountID, serviceID
 		return false, err
 	}
 	c := s.collection()
-	err = site.ChangeIn[panel.Cron](ctx, tx, s.Services, s.Panels, c.Capability, accountID, serviceID, func(ctx context.Context, tx *db.Tx, on site.Site) error {
+	err = c.ChangeIn(ctx, tx, accountID, serviceID, func(ctx context.Context, tx *db.Tx, on site.Site) error {
 		all, err := c.OfService(ctx, tx, serviceID)
 		if err != nil {
 			return err

@@ -21,7 +21,7 @@ type Imported struct {
 func (s *Service) ImportOne(ctx context.Context, tx *db.Tx, accountID, serviceID int64, own string, engine panel.DatabaseEngine, charset string) (Imported, error) {
 	var out Imported
 	c := s.collection()
-	err := site.ChangeIn[panel.Databases](ctx, tx, s.Services, s.Panels, c.Capability, accountID, serviceID, func(ctx context.Context, tx *db.Tx, on site.Site) error {
+	err := c.ChangeIn(ctx, tx, accountID, serviceID, func(ctx context.Context, tx *db.Tx, on site.Site) error {
 		r, err := wish{name: own, engine: engine, charset: charset}.row(on)
 		if err != nil {
 			return err

@@ -30,7 +30,7 @@ const unboundQuotaMB = 50 << 10
 func (s *Service) ImportOne(ctx context.Context, tx *db.Tx, accountID, serviceID int64, m Imported) (there bool, err error) {
 	local, domain, _ := strings.Cut(m.Address, "@")
 	c := s.collection()
-	err = site.ChangeIn[panel.Mail](ctx, tx, s.Services, s.Panels, c.Capability, accountID, serviceID, func(ctx context.Context, tx *db.Tx, on site.Site) error {
+	err = c.ChangeIn(ctx, tx, accountID, serviceID, func(ctx context.Context, tx *db.Tx, on site.Site) error {
 		all, err := c.OfService(ctx, tx, serviceID)
 		if err != nil {
 			return err

@@ -81,6 +81,13 @@ func (c Collection[R, C, P]) Change(ctx context.Context, accountID, serviceID in
 	return Change[C](ctx, c.DB, c.Services, c.Panels, c.Capability, accountID, serviceID, f)
 }
 
+// ChangeIn is Change in a transaction of the caller's.
+func (c Collection[R, C, P]) ChangeIn(ctx context.Context, tx *db.Tx, accountID, serviceID int64,
+	f func(ctx context.Context, tx *db.Tx, on Site) error,
+) error {
+	return ChangeIn[C](ctx, tx, c.Services, c.Panels, c.Capability, accountID, serviceID, f)
+}
+
 // Enqueue has the panel follow a change. Each change has a job of its own: one that is running may have read the rows before it.
 func (c Collection[R, C, P]) Enqueue(ctx context.Context, tx *db.Tx, accountID, serviceID int64) error {
 	return c.Queue.Enqueue(ctx, tx, c.Job(Target{accountID, serviceID}), &river.InsertOpts{Queue: jobs.PanelQueue})

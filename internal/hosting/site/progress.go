@@ -13,19 +13,15 @@ type Progress struct {
 }
 
 // Progress reads how far the panel has followed the rows of a service.
-func (t Table[R]) Progress(ctx context.Context, q db.Querier, serviceID int64) (p Progress, err error) {
-	rows, err := t.OfService(ctx, q, serviceID)
+func (c Collection[R, C, P]) Progress(ctx context.Context, q db.Querier, serviceID int64) (p Progress, err error) {
+	rows, err := c.OfService(ctx, q, serviceID)
 	p.Failed = map[string]string{}
 	for _, r := range rows {
-		row, ok := any(r).(Row)
-		if !ok {
-			continue
-		}
-		switch i := row.AsItem(); i.Status {
+		switch i := r.AsItem(); i.Status {
 		case Pending:
 			p.Pending = true
 		case Failed:
-			p.Failed[row.PanelName()] = *i.FailureKey
+			p.Failed[r.PanelName()] = *i.FailureKey
 		case Active, Removing:
 		}
 	}

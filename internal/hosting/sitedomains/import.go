@@ -6,23 +6,14 @@ import (
 
 	"stead.dev/stead/internal/hosting/site"
 	"stead.dev/stead/internal/platform/db"
-	"stead.dev/stead/internal/platform/domainname"
 	"stead.dev/stead/internal/platform/fault"
-	"stead.dev/stead/internal/port/panel"
 )
 
-// Imported is a domain that came from elsewhere, as the service has it.
-type Imported struct {
-	Name  string
-	Kind  Kind
-	There bool // the service had it already
-}
-
-// ImportOne adds a domain that comes from elsewhere to a service, in a transaction of the caller's. One that the service has stays as it is, but
+// ImportOne adds a domain that comes from elsewhere to a service, in a transaction of the caller's. One that is there already stays as it is, but
 // for the document root of the primary domain. Without a root it is an alias; what is below another domain of the service is a subdomain.
-func (s *Service) ImportOne(ctx context.Context, tx *db.Tx, accountID, serviceID int64, name, root string) (out Imported, err error) {
+func (s *Service) ImportOne(ctx context.Context, tx *db.Tx, accountID, serviceID int64, name, root string) (there bool, err error) {
 	c := s.collection()
-	err = site.ChangeIn[panel.Sites](ctx, tx, s.Services, s.Panels, c.Capability, accountID, serviceID, func(ctx context.Context, tx *db.Tx, on site.Site) error {
+	err = c.ChangeIn(ctx, tx, accountID, serviceID, func(ctx context.Context, tx *db.Tx, on site.Site) error {
 		all, err := c.OfService(ctx, tx, serviceID)
 		if err != nil {
 			return err
@@ -31,16 +22,15 @@ func (s *Service) ImportOne(ctx context.Context, tx *db.Tx, accountID, serviceID
 		switch {
 		case root == "":
 			w.kind = Alias
-		case slices.ContainsFunc(all, func(d domain) bool { return d.name != name && domainname.Within(name, d.name) }) && below(all, name):
+		case below(all, name):
 			w.kind = Subdomain
 		}
 		d, err := w.parse(s.ReservedDomains)
 		if err != nil {
 			return err
 		}
-		out.Name, out.Kind = d.name, d.kind
 		if i := slices.IndexFunc(all, func(o domain) bool { return o.name == d.name }); i >= 0 {
-			out.There, out.Kind = true, all[i].kind
+			there = true
 			if all[i].Status == site.Removing {
 				return fault.JobRunning.New()
 			}
@@ -55,7 +45,7 @@ func (s *Service) ImportOne(ctx context.Context, tx *db.Tx, accountID, serviceID
 		}
 		return c.Enqueue(ctx, tx, accountID, serviceID)
 	})
-	return out, err
+	return there, err
 }
 
 // importRoot gives the primary domain the document root that it had elsewhere, where nobody has chosen another one here.
@@ -73,20 +63,4 @@ func (s *Service) importRoot(ctx context.Context, tx *db.Tx, has, wanted domain)
 // Followed reports how far the hosting server has followed the domains of a service.
 func (s *Service) Followed(ctx context.Context, q db.Querier, serviceID int64) (site.Progress, error) {
 	return s.collection().Progress(ctx, q, serviceID)
-}
-
-// Roots are the document roots of a service's domains by name; those of aliases are empty.
-func (s *Service) Roots(ctx context.Context, q db.Querier, serviceID int64) (map[string]string, error) {
-	all, err := s.collection().OfService(ctx, q, serviceID)
-	roots := map[string]string{}
-	for _, d := range all {
-		if d.Status == site.Removing {
-			continue
-		}
-		roots[d.name] = ""
-		if d.documentRoot != nil {
-			roots[d.name] = *d.documentRoot
-		}
-	}
-	return roots, err
 }
