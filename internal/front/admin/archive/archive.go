@@ -11,6 +11,7 @@ import (
 	"io"
 	"io/fs"
 	"iter"
+	"net/netip"
 	"path"
 	"slices"
 	"strconv"
@@ -52,6 +53,23 @@ func (i *Inventory) Leave(kind, name, format string, args ...any) {
 	i.Left = append(i.Left, Left{kind, name, fmt.Sprintf(format, args...)})
 }
 
+// AddAddress notes an address of the machine there; what is none is passed over.
+func (i *Inventory) AddAddress(text string) {
+	if a, err := netip.ParseAddr(text); err == nil && !slices.Contains(i.Addresses, a.String()) {
+		i.Addresses = append(i.Addresses, a.String())
+		slices.Sort(i.Addresses)
+	}
+}
+
+// LeaveRefused notes the entries of a tar of which nothing is taken.
+func (i *Inventory) LeaveRefused(t *Tar) {
+	for _, e := range t.Entries {
+		if e.Refused != "" {
+			i.Leave("files", e.Name, "%s", e.Refused)
+		}
+	}
+}
+
 // Domain is a site with its names.
 type Domain struct {
 	Name    string
@@ -90,7 +108,6 @@ func (r *Refused) Error() string { return fmt.Sprintf("%q: %s", r.Path, r.Reason
 type Database struct {
 	Name    string // there
 	Own     string // without what the panel there puts before it
-	User    string // there
 	Engine  panel.DatabaseEngine
 	Charset string // one of panel.DatabaseCharsets, or empty
 	Dump    func() (io.ReadCloser, error)
@@ -111,7 +128,6 @@ type Mailbox struct {
 
 // Store is where mail of one or several mailboxes is.
 type Store struct {
-	Domain string
 	// Mail walks the files of the mailboxes once. The path of a file is within its Maildir.
 	Mail func() iter.Seq2[Mail, error]
 }
@@ -187,7 +203,7 @@ func (t *Tar) Find(name string) (Entry, bool) {
 }
 
 // Open opens the content of an entry.
-func (t *Tar) Open(e Entry) io.Reader { return io.NewSectionReader(t.at, e.offset, e.Size) }
+func (t *Tar) Open(e Entry) *io.SectionReader { return io.NewSectionReader(t.at, e.offset, e.Size) }
 
 // Text reads a small file; empty when there is none.
 func (t *Tar) Text(name string) (string, error) {
@@ -226,11 +242,14 @@ func (t *Tar) Below(dir string) []string {
 	return names
 }
 
-// Walk walks what is below a directory, in the order of the archive.
+// Walk walks what is below a directory, in the order of the archive; without one, everything.
 func (t *Tar) Walk(dir string) iter.Seq2[File, error] {
 	return func(yield func(File, error) bool) {
 		for _, e := range t.Entries {
-			name, ok := strings.CutPrefix(e.Name, dir+"/")
+			name, ok := e.Name, true
+			if dir != "" {
+				name, ok = strings.CutPrefix(e.Name, dir+"/")
+			}
 			if !ok {
 				continue
 			}

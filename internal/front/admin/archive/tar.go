@@ -14,12 +14,14 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// ReadTar indexes a tar without compression.
-func ReadTar(ctx context.Context, f interface {
+// Source is a file with a tar without compression.
+type Source interface {
 	io.ReadSeeker
 	io.ReaderAt
-},
-) (*Tar, error) {
+}
+
+// ReadTar indexes a tar without compression.
+func ReadTar(ctx context.Context, f Source) (*Tar, error) {
 	t := &Tar{at: f, byName: map[string]int{}}
 	r := tar.NewReader(f)
 	for {
@@ -51,11 +53,7 @@ func ReadTar(ctx context.Context, f interface {
 }
 
 // whole refuses a tar that was cut: one ends with empty blocks, which a reader does not ask for.
-func whole(f interface {
-	io.Seeker
-	io.ReaderAt
-},
-) error {
+func whole(f Source) error {
 	const block = 512
 	size, err := f.Seek(0, io.SeekEnd)
 	if err != nil {

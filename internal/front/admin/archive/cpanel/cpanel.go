@@ -20,7 +20,6 @@ import (
 	"fmt"
 	"io"
 	"iter"
-	"net/netip"
 	"path"
 	"slices"
 	"strconv"
@@ -32,24 +31,19 @@ import (
 	"stead.dev/stead/internal/port/panel"
 )
 
-// Source is a file with a tar that is not packed.
-type Source interface {
-	io.ReadSeeker
-	io.ReaderAt
-}
-
 // reader reads one archive.
 type reader struct {
 	*archive.Tar
 	top  string // the directory of everything, with a slash
 	home string // of the account there
 	inv  *archive.Inventory
-	// packed is homedir.tar, in which the home is instead of being in the archive itself.
-	packed archive.Entry
+	// files has the home, below the directory: the archive itself, or homedir.tar in it.
+	files     *archive.Tar
+	directory string
 }
 
 // Read reads the inventory of an archive, which stays open as long as the inventory is used.
-func Read(ctx context.Context, f Source) (*archive.Inventory, error) {
+func Read(ctx context.Context, f archive.Source) (*archive.Inventory, error) {
 	t, err := archive.ReadTar(ctx, f)
 	if err != nil {
 		return nil, err
@@ -63,7 +57,13 @@ func Read(ctx context.Context, f Source) (*archive.Inventory, error) {
 	if r.top == "" {
 		return nil, fmt.Errorf("%w: it is no full backup of cPanel: userdata/main is not there", archive.ErrFormat)
 	}
-	r.packed, _ = t.Find(r.top + "homedir.tar")
+	r.files, r.directory = t, r.top+"homedir"
+	if e, ok := t.Find(r.top + "homedir.tar"); ok {
+		if r.files, err = archive.ReadTar(ctx, t.Open(e)); err != nil {
+			return nil, err
+		}
+		r.directory = ""
+	}
 	for _, part := range []func() error{r.sites, r.homes, r.databases, r.mail, r.zones, r.cron} {
 		if err := part(); err != nil {
 			return nil, err
@@ -74,35 +74,27 @@ func Read(ctx context.Context, f Source) (*archive.Inventory, error) {
 			r.inv.Leave("certificate", name, "a new one is ordered once the DNS leads here")
 		}
 	}
-	for _, e := range t.Entries {
-		if e.Refused != "" {
-			r.inv.Leave("files", e.Name, "%s", e.Refused)
-		}
-	}
-	slices.Sort(r.inv.Addresses)
-	r.inv.Addresses = slices.Compact(r.inv.Addresses)
+	r.inv.LeaveRefused(t)
 	return r.inv, nil
 }
 
-// small reads a file of the archive, or of the home.
+// small reads a small file of the archive.
 func (r *reader) small(name string) (string, error) { return r.Text(r.top + name) }
 
 // mainData is userdata/main.
 type mainData struct {
-	Main    string            `yaml:"main_domain"`
-	Addons  map[string]string `yaml:"addon_domains"` // name to the subdomain under which its site is kept
-	Parked  []string          `yaml:"parked_domains"`
-	Subs    []string          `yaml:"sub_domains"`
-	Unknown map[string]any    `yaml:",inline"`
+	Main   string            `yaml:"main_domain"`
+	Addons map[string]string `yaml:"addon_domains"` // name to the subdomain under which its site is kept
+	Parked []string          `yaml:"parked_domains"`
+	Subs   []string          `yaml:"sub_domains"`
 }
 
 // siteData is userdata/DOMAIN.
 type siteData struct {
-	Root    string         `yaml:"documentroot"`
-	Home    string         `yaml:"homedir"`
-	IP      string         `yaml:"ip"`
-	User    string         `yaml:"user"`
-	Unknown map[string]any `yaml:",inline"`
+	Root string `yaml:"documentroot"`
+	Home string `yaml:"homedir"`
+	IP   string `yaml:"ip"`
+	User string `yaml:"user"`
 }
 
 func (r *reader) yaml(name string, into any) (bool, error) {
@@ -135,9 +127,7 @@ func (r *reader) sites() error {
 		if r.inv.User == "" {
 			r.inv.User, r.home = s.User, path.Clean(s.Home)
 		}
-		if a, err := netip.ParseAddr(s.IP); err == nil {
-			r.inv.Addresses = append(r.inv.Addresses, a.String())
-		}
+		r.inv.AddAddress(s.IP)
 		root, below := strings.CutPrefix(path.Clean(s.Root), r.home+"/")
 		if !below {
 			r.inv.Leave("site", name, "its document root %s is not in the home", s.Root)
@@ -172,12 +162,7 @@ func (r *reader) sites() error {
 }
 
 // walkHome walks the files of the home.
-func (r *reader) walkHome() iter.Seq2[archive.File, error] {
-	if r.packed.Name != "" {
-		return archive.WalkPacked(r.Open(r.packed))
-	}
-	return r.Walk(strings.TrimSuffix(r.top+"homedir", "/"))
-}
+func (r *reader) walkHome() iter.Seq2[archive.File, error] { return r.files.Walk(r.directory) }
 
 // notOurs are directories of a home that its machine made.
 var notOurs = map[string]bool{
@@ -199,7 +184,7 @@ func (r *reader) homes() error {
 	}
 	// of says to which document root a file belongs, the innermost one, and its path there.
 	of := func(name string) (domain, rest string) {
-		for dir := name; dir != "."; dir = path.Dir(dir) {
+		for dir := name; dir != "." && dir != "/"; dir = path.Dir(dir) {
 			if d, ok := roots[dir]; ok {
 				return d, strings.TrimPrefix(strings.TrimPrefix(name, dir), "/")
 			}

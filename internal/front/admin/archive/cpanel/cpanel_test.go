@@ -49,7 +49,7 @@ func sample(packed bool, t *testing.T) []byte {
 		{Name: "../../evil", Body: "x"},
 	}
 	if packed {
-		all = append(all, archivetest.Entry{Name: top + "homedir.tar", Body: string(archivetest.Tar(t, home("./")...))})
+		all = append(all, archivetest.Entry{Name: top + "homedir.tar", Body: string(archivetest.Tar(t, append(home("./"), archivetest.Entry{Name: "/abs", Body: "x"}, archivetest.Entry{Name: "../evil", Body: "x"})...))})
 	} else {
 		all = append(all, home(top+"homedir/")...)
 	}

@@ -19,7 +19,6 @@ import (
 	"fmt"
 	"io"
 	"iter"
-	"net/netip"
 	"path"
 	"regexp"
 	"slices"
@@ -76,11 +75,7 @@ type reader struct {
 }
 
 // Read reads the inventory of an archive, which stays open as long as the inventory is used.
-func Read(ctx context.Context, f interface {
-	io.ReadSeeker
-	io.ReaderAt
-},
-) (*archive.Inventory, error) {
+func Read(ctx context.Context, f archive.Source) (*archive.Inventory, error) {
 	t, err := archive.ReadTar(ctx, f)
 	if err != nil {
 		return nil, err
@@ -100,25 +95,13 @@ func Read(ctx context.Context, f interface {
 			return nil, err
 		}
 	}
-	for _, e := range t.Entries {
-		if e.Refused != "" {
-			r.inv.Leave("files", e.Name, "%s", e.Refused)
-		}
-	}
-	slices.Sort(r.inv.Addresses)
-	r.inv.Addresses = slices.Compact(r.inv.Addresses)
+	r.inv.LeaveRefused(t)
 	return r.inv, nil
 }
 
 func (r *reader) one(name string) (values, error) {
 	text, err := r.Text(name)
 	return parseOne(text), err
-}
-
-func (r *reader) address(text string) {
-	if a, err := netip.ParseAddr(text); err == nil {
-		r.inv.Addresses = append(r.inv.Addresses, a.String())
-	}
 }
 
 // user reads whose archive it is. user.conf does not say the name in every version; /etc/passwd does.
@@ -157,8 +140,8 @@ func (r *reader) web() error {
 			r.inv.Leave("site", name, "its configuration is not there")
 			continue
 		}
-		r.address(v["IP"])
-		r.address(v["IP6"])
+		r.inv.AddAddress(v["IP"])
+		r.inv.AddAddress(v["IP6"])
 		home := "/home/" + r.inv.User + "/web/" + v["DOMAIN"]
 		d := archive.Domain{Name: v["DOMAIN"], Home: home, Root: "public_html", Suspended: v["SUSPENDED"] == "yes"}
 		for _, alias := range list(v["ALIAS"]) {
@@ -236,7 +219,7 @@ func (r *reader) databases() error {
 			r.inv.Leave("database", name, "its content is not in the archive")
 			continue
 		}
-		d := archive.Database{Name: v["DB"], User: v["DBUSER"], Engine: engine, Own: strings.TrimPrefix(v["DB"], r.inv.User+"_"), Charset: charset(engine, v["CHARSET"])}
+		d := archive.Database{Name: v["DB"], Engine: engine, Own: strings.TrimPrefix(v["DB"], r.inv.User+"_"), Charset: charset(engine, v["CHARSET"])}
 		d.Dump = func() (io.ReadCloser, error) { return archive.Unpack(r.Open(dump)) }
 		r.inv.Databases = append(r.inv.Databases, d)
 	}
@@ -290,7 +273,7 @@ func (r *reader) mail() error {
 			r.inv.Leave("mailbox", "*@"+domain, "mail to unknown addresses went to %s, which is no mailbox of the domain", catchAll)
 		}
 		if e, ok := r.packed(dir + "/accounts.tar"); ok {
-			r.inv.Stores = append(r.inv.Stores, archive.Store{Domain: domain, Mail: r.mails(e, known)})
+			r.inv.Stores = append(r.inv.Stores, archive.Store{Mail: r.mails(e, known)})
 		} else if len(known) > 0 {
 			r.inv.Leave("mailbox", domain, "the mail of its mailboxes is not in the archive")
 		}
@@ -350,7 +333,7 @@ func (r *reader) dns() error {
 			r.inv.Leave("dns", name, "the configuration of the zone is not there")
 			continue
 		}
-		r.address(v["IP"])
+		r.inv.AddAddress(v["IP"])
 		text, err := r.Text(conf + "/" + v["DOMAIN"] + ".conf")
 		if err != nil {
 			return err
