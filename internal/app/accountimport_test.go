@@ -60,7 +60,9 @@ func TestAnAccountFromElsewhereIsBroughtWithinThePlan(t *testing.T) {
 			},
 			Mail: []archivetest.HestiaMail{{Domain: "alice.test", Accounts: []string{
 				archivetest.Account("info", hash, "QUOTA=10"), archivetest.Account("old", "{MD5}$1$a$b", "QUOTA=10"), archivetest.Account("a..b", hash, ""),
-			}, Files: []archivetest.Entry{{Name: "info/cur/1.M1.x:2,S", Body: "Hello"}}}},
+			}, Files: []archivetest.Entry{
+				{Name: "info/cur/1.M1.x:2,S", Body: "Hello"}, {Name: "info/cur/2.M1.x:2,S", Body: "\x1f\x8b\x08 is how gzip begins"},
+			}}},
 			Zones: []archivetest.HestiaZone{{Domain: "alice.test", Records: []string{
 				archivetest.Record(1, "@", "A", "", "192.0.2.10"), archivetest.Record(2, "crm", "A", "", "198.51.100.7"), archivetest.Record(3, "bad", "MX", "x", "y"),
 			}}},
@@ -122,6 +124,9 @@ func TestAnAccountFromElsewhereIsBroughtWithinThePlan(t *testing.T) {
 		}
 		if got := thingsOf(first, "files", "left"); !slices.Contains(got, "/public_html/.stead-x") || !slices.Contains(got, "taken.test") {
 			t.Errorf("files left: %q", got)
+		}
+		if got := thingsOf(first, "mail", "left"); !slices.Equal(got, []string{"info@alice.test/cur/2.M1.x:2,S"}) {
+			t.Errorf("mail left: %q", got)
 		}
 		content := func(name string) string {
 			t.Helper()
