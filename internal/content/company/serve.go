@@ -38,6 +38,6 @@ func (s *Service) Handler() http.Handler {
 		if own {
 			h.Set("Cache-Control", "public, max-age=31536000, immutable")
 		}
-		brand.Serve(w, r, f.Type, f.Content)
+		brand.Serve(w, r, f)
 	})
 }

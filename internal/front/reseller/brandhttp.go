@@ -142,6 +142,6 @@ func (s *Service) BrandHandler() http.Handler {
 		}
 		h.Set("Cross-Origin-Resource-Policy", "same-origin") // no other site shows what is kept here
 		h.Set("Cache-Control", "public, max-age=31536000, immutable")
-		brand.Serve(w, r, p.Type, p.Content)
+		brand.Serve(w, r, p)
 	})
 }

@@ -30,13 +30,13 @@ func (ui *UI) oauthRoutes(mux *http.ServeMux) {
 			h(w, r)
 		})
 	}
-	page("GET /oauth/authorize", throttled(ui, ui.Throttle, ui.authorize))
-	page("POST /oauth/authorize", throttled(ui, ui.Throttle, ui.requireSession(ui.decide)))
-	page("GET "+oauth.DevicePath, throttled(ui, ui.ThrottleDevices, ui.requireSession(ui.device)))
-	page("POST "+oauth.DevicePath, throttled(ui, ui.ThrottleDevices, ui.requireSession(ui.decideDevice)))
+	page("GET /oauth/authorize", ui.throttled(ui.Throttle, ui.authorize))
+	page("POST /oauth/authorize", ui.throttled(ui.Throttle, ui.requireSession(ui.decide)))
+	page("GET "+oauth.DevicePath, ui.throttled(ui.ThrottleDevices, ui.requireSession(ui.device)))
+	page("POST "+oauth.DevicePath, ui.throttled(ui.ThrottleDevices, ui.requireSession(ui.decideDevice)))
 }
 
-func throttled(ui *UI, count func(http.ResponseWriter, *http.Request) error, page http.HandlerFunc) http.HandlerFunc {
+func (ui *UI) throttled(count func(http.ResponseWriter, *http.Request) error, page http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if count != nil {
 			if err := count(w, r); err != nil {

@@ -3,6 +3,7 @@ package nodes
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"regexp"
 	"slices"
@@ -104,6 +105,7 @@ const reserve = 20 // a twentieth
 // obstacle says what keeps a service from being placed on the node at a time; empty: nothing. missing are the capabilities that
 // the node lacks for it.
 func (n Node) obstacle(need Need, missing []panel.Capability, now time.Time) string {
+	unsuited := n.unsuited(need, missing)
 	switch {
 	case n.State != Active:
 		return "is " + string(n.State)
@@ -111,8 +113,8 @@ func (n Node) obstacle(need Need, missing []panel.Capability, now time.Time) str
 		return "is under maintenance"
 	case !n.alive(now):
 		return "does not report"
-	case n.unsuited(need, missing) != "":
-		return n.unsuited(need, missing)
+	case unsuited != "":
+		return unsuited
 	case n.MaxAccounts > 0 && n.Placed >= n.MaxAccounts:
 		return fmt.Sprintf("has its %d services", n.MaxAccounts)
 	case n.PlacedDiskMB+need.DiskMB > n.soldDiskMB():
@@ -127,9 +129,7 @@ func (n Node) obstacle(need Need, missing []panel.Capability, now time.Time) str
 // unsuited says why a service is never placed on the node, however much room it has; empty: it may be.
 func (n Node) unsuited(need Need, missing []panel.Capability) string {
 	lacking := n.Labels.Lacking(need.Labels)
-	for key, value := range n.Labels.Lacking(need.Target.Labels) {
-		lacking[key] = value
-	}
+	maps.Copy(lacking, n.Labels.Lacking(need.Target.Labels))
 	switch {
 	case need.Target.Node != "" && n.Name != need.Target.Node:
 		return "is not the node that was asked for"

@@ -299,16 +299,16 @@ func Initial(b Brand) Picture {
 }
 
 // Serve answers with a file of a brand. The caller has set Cache-Control and who may embed it.
-func Serve(w http.ResponseWriter, r *http.Request, contentType string, content []byte) {
+func Serve(w http.ResponseWriter, r *http.Request, p Picture) {
 	h := w.Header()
 	// An SVG that is opened by itself is a document of this site.
 	h.Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; sandbox; frame-ancestors 'none'")
 	h.Set("X-Content-Type-Options", "nosniff")
-	h.Set("Content-Type", contentType)
-	if contentType == SVG || strings.HasPrefix(contentType, "text/") {
-		contentcoding.NewContent(content).Serve(w, r)
+	h.Set("Content-Type", p.Type)
+	if p.Type == SVG || strings.HasPrefix(p.Type, "text/") {
+		contentcoding.NewContent(p.Content).Serve(w, r)
 		return
 	}
-	h.Set("ETag", `"`+NewPicture(contentType, content).Hash+`"`)
-	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(content))
+	h.Set("ETag", `"`+p.Hash+`"`)
+	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(p.Content))
 }

@@ -22,9 +22,6 @@ var (
 	valueForm = regexp.MustCompile(`^([A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?)?$`)
 )
 
-// Form describes a label for those who have written one that is none.
-const Form = "key=value"
-
 // Parse reads labels as people write them: key=value, or a key alone.
 func Parse(texts []string) (Set, error) {
 	set := Set{}
