@@ -2,11 +2,9 @@ import { Card, Group, Image, Text } from "@mantine/core";
 
 import { luminance, shades } from "~/app/brand";
 
-import { type BrandValues } from "./form";
+import { isColor, type BrandValues } from "./form";
 import { shownOf, type Picture } from "./picture";
 import { t } from "./texts";
-
-const isColor = (color: string) => /^#[0-9a-f]{6}$/i.test(color);
 
 /** The colour of buttons and links as pages show it, in the light and in the dark. */
 function accents(color: string) {

@@ -18,7 +18,7 @@ export interface BrandValues extends Settings, Record<string, unknown> {
   icon: Plan;
 }
 
-const isColor = (color: string) => /^#[0-9a-f]{6}$/i.test(color);
+export const isColor = (color: string) => /^#[0-9a-f]{6}$/i.test(color);
 
 const link = (text: string) => (text === "" || /^https?:\/\/[^\s]+$/.test(text) ? null : t("link.wrong"));
 
@@ -26,6 +26,7 @@ export function useBrandForm({ name, color, support_email, terms_url, privacy_ur
   const keep: Plan = { keep: true };
   return useForm<BrandValues>({
     mode: "controlled",
+    validateInputOnChange: true, // staff send it by a button that waits until all is right
     initialValues: { name, color, support_email, terms_url, privacy_url, imprint_url, logo: keep, icon: keep },
     validate: {
       color: (text) => (text === "" || isColor(text) ? null : t("color.wrong")),
