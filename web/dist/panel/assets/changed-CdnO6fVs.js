@@ -1,1 +1,0 @@
-import{Xi as e}from"./first-BcrZJKKZ.js";import{m as t}from"./shared-D_74Tw57.js";function n(){let n=e();return async e=>{await n.invalidateQueries({queryKey:[`staff`]}),t(e)}}export{n as t};

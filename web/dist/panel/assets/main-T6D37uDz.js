@@ -1,1 +1,0 @@
-import"./first-BcrZJKKZ.js";

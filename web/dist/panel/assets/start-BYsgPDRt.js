@@ -1,1 +1,0 @@
-import"./start-Dehu5TXS.js";

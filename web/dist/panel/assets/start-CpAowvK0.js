@@ -1,0 +1,1 @@
+import"./start-DPGka_NZ.js";

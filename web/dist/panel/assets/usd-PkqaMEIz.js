@@ -1,1 +1,0 @@
-import{S as e}from"./shared-D_74Tw57.js";var t=t=>e({amount:t,currency:`USD`});export{t};
