@@ -1,7 +1,9 @@
 package e2e
 
 import (
+	"encoding/json"
 	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -168,5 +170,43 @@ func TestAnAccountIsBroughtFromABackupOfHestia(t *testing.T) {
 		return e.Action == "service.imported" && strings.Contains(e.Reason, "1 mailbox new")
 	}) {
 		t.Errorf("the audit log has %+v", entries)
+	}
+}
+
+// TestAnImportGoesOnWithoutWhatTheMachineLacks: the demo's node has no databases. The command, which does not know that, reports one that
+// failed, and brings the files.
+func TestAnImportGoesOnWithoutWhatTheMachineLacks(t *testing.T) {
+	t.Parallel()
+	in := newInstallation(t)
+	p := in.serve(t, "--demo")
+	in.must(t, &struct{}{}, "admin", "wallet", "credit", demoEmail, "100", "--reason", "a test")
+	c := p.signIn(t)
+	order, _ := c.order(c.plan(), "alice.example.com")
+	c.must(http.MethodPost, fmt.Sprintf("/api/v1/orders/%d/pay", order), "{}", &struct{}{})
+	testkit.Eventually(t, time.Minute, func() bool { return c.isActive("alice.example.com") }, "the service is active")
+	file := filepath.Join(t.TempDir(), "alice.tar")
+	archived := archivetest.Hestia{
+		User: "alice", IP: "192.0.2.10",
+		Sites: []archivetest.HestiaSite{{Domain: "alice.example.com", Files: []archivetest.Entry{{Name: "./public_html/a.txt", Body: "a"}}}},
+		Databases: []archivetest.HestiaDatabase{
+			{Name: "alice_wp", User: "alice_wp", Type: "mysql", Dump: "CREATE TABLE a (b INT);\n"},
+		},
+	}
+	if err := os.WriteFile(file, archived.Bytes(t), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, stderr, code := in.run(t, "admin", "import", "hestia", file, "--service", "99"); code != 3 || !strings.Contains(stderr, "there is no service 99") {
+		t.Errorf("an import into nothing: exit code %d\n%s", code, stderr)
+	}
+	stdout, stderr, code := in.run(t, "admin", "import", "hestia", file, "--service", "1", "--json")
+	var r accountReport
+	if err := json.Unmarshal([]byte(stdout), &r); err != nil {
+		t.Fatalf("%v in %s%s", err, stdout, stderr)
+	}
+	if failed := r.find("database", "s1_wp"); code != 1 || r.Complete || failed.State != "failed" {
+		t.Errorf("exit code %d, the database is %+v\n%s", code, failed, stderr)
+	}
+	if files := r.find("files", "alice.example.com"); files.State != "new" || files.Count != 1 {
+		t.Errorf("the files are %+v\n%s", files, stderr)
 	}
 }

@@ -119,6 +119,9 @@ func (a *Admin) ImportAccount(ctx context.Context, inv *archive.Inventory, o Acc
 		report: &AccountReport{ServiceID: o.ServiceID, Format: inv.Format, User: inv.User, Applied: !o.DryRun, Items: []AccountThing{}},
 	}
 	s, err := a.Service(ctx, o.ServiceID)
+	if errors.Is(err, fault.NotFound) {
+		err = fault.NotFound.Wrapf("there is no service %d", o.ServiceID)
+	}
 	if err != nil {
 		return b.report, err
 	}

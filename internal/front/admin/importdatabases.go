@@ -52,6 +52,10 @@ func (b *bringing) loadDatabases(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	b.databases = slices.DeleteFunc(b.databases, func(d broughtDatabase) bool { return refused[d.Imported.Name] })
+	if len(b.databases) == 0 {
+		return nil // the machine may have none at all
+	}
 	files, err := site.On[panel.Files](b.Hosting.Panels, b.on, panel.CapFiles)
 	if err != nil {
 		return site.Refusal(err)
@@ -70,9 +74,6 @@ func (b *bringing) loadDatabases(ctx context.Context) error {
 	}
 	for i := range b.databases {
 		d := &b.databases[i]
-		if refused[d.Imported.Name] {
-			continue
-		}
 		for _, on := range have {
 			if on.Name == d.Imported.Name {
 				d.host = fmt.Sprintf("%s:%d", on.Host, on.Port)

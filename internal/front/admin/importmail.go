@@ -26,6 +26,9 @@ func (b *bringing) mails(ctx context.Context) error {
 	for address := range refused {
 		delete(b.mailboxes, address)
 	}
+	if len(b.mailboxes) == 0 {
+		return nil // the machine may have no mail
+	}
 	server, err := site.On[panel.Mail](b.Hosting.Panels, b.on, panel.CapMail)
 	if err != nil {
 		return site.Refusal(err)
