@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strconv"
+	"strings"
 
 	"stead.dev/stead/internal/front/admin"
 	"stead.dev/stead/internal/front/admin/archive"
@@ -96,15 +98,15 @@ func printAccountReport(w io.Writer, r *admin.AccountReport) {
 }
 
 func amounts(t admin.AccountThing) string {
-	text := ""
-	if t.Count > 0 || t.There > 0 {
-		text = fmt.Sprintf("%d", t.Count)
-	}
-	if t.There > 0 {
-		text += fmt.Sprintf(" and %d there", t.There)
+	var parts []string
+	switch {
+	case t.There > 0:
+		parts = append(parts, fmt.Sprintf("%d and %d there", t.Count, t.There))
+	case t.Count > 0:
+		parts = append(parts, strconv.FormatInt(t.Count, 10))
 	}
 	if t.Bytes > 0 {
-		text += fmt.Sprintf(", %.1f MB", float64(t.Bytes)/1e6)
+		parts = append(parts, fmt.Sprintf("%.1f MB", float64(t.Bytes)/1e6))
 	}
-	return text
+	return strings.Join(parts, ", ")
 }
