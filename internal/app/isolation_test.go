@@ -41,6 +41,7 @@ func aCorner(t *testing.T, a *App, c customer, name, key string) *world {
 	w.post(t, key, fmt.Sprintf("/api/v1/reseller/webhooks/%d/test", w.webhook), "").decode(t, &sent)
 	w.event = sent.EventID
 	w.addon = w.id(w.post(t, key, service+"/addons", `{"key": "extra_disk"}`))
+	w.uploadLogo(key)
 	w.invoice = w.firstOf("/api/v1/reseller/invoices", "")
 	if w.claim = noClaim; name != "sandbox" {
 		w.claim = w.firstOf("/api/v1/reseller/domain-claims", "")

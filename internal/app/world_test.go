@@ -138,9 +138,7 @@ func newWorld(t *testing.T, a *App) *world {
 		w.sshKey = w.id(w.post(t, w.owner.token, fmt.Sprintf("/api/v1/services/%d/ssh-keys", w.service), sshKeyRequest(t)))
 	}
 	w.password, w.spareKey = w.aPassword(), w.id(w.post(t, w.ownersSession, "/api/v1/me/api-keys", `{"name": "Spare"}`))
-	if r := a.do(t, request{method: http.MethodPut, path: "/api/v1/reseller/brand", token: w.ownersKey, body: `{"logo": "PHN2ZyB4bWxucz0iaHR0cDovL3d3dy53My5vcmcvMjAwMC9zdmciLz4="}`}); r.status != http.StatusOK {
-		t.Fatalf("the brand: %s", r)
-	}
+	w.uploadLogo(w.ownersKey)
 	w.publish()
 	w.post(t, w.owner.token, fmt.Sprintf("/api/v1/services/%d/template", w.service), `{"template": "landing", "directory": "/public_html/landing"}`)
 	w.backup = w.newBackup()
@@ -151,6 +149,18 @@ func newWorld(t *testing.T, a *App) *world {
 	w.alertChannel = w.id(w.post(w.t, w.owner.token, "/api/v1/alert-channels", `{"type": "email", "target": "ops@example.com"}`))
 	w.addon = w.id(w.post(w.t, w.owner.token, fmt.Sprintf("/api/v1/services/%d/addons", w.service), `{"key": "extra_disk"}`))
 	return w
+}
+
+// uploadLogo gives the brand of the key's reseller a logo.
+func (w *world) uploadLogo(key string) {
+	w.t.Helper()
+	r := w.do(w.t, request{
+		method: http.MethodPut, path: "/api/v1/reseller/brand", token: key,
+		body: `{"logo": "PHN2ZyB4bWxucz0iaHR0cDovL3d3dy53My5vcmcvMjAwMC9zdmciLz4="}`,
+	})
+	if r.status != http.StatusOK {
+		w.t.Fatalf("the brand: %s", r)
+	}
 }
 
 // aClaim is the owner's claim to the service's domain.
