@@ -9,6 +9,7 @@ import (
 	"stead.dev/stead/internal/hosting/site"
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/fault"
+	"stead.dev/stead/internal/platform/outbox"
 	"stead.dev/stead/internal/port/panel"
 )
 
@@ -25,14 +26,14 @@ func (s *Service) run(ctx context.Context, id int64) error {
 	}
 	var refused *fault.Error
 	if errors.As(err, &refused) && refused.Def != fault.Internal {
-		return s.finish(ctx, id, Failed, &refused.Def.Key, "")
+		return s.finish(ctx, i, Failed, &refused.Def.Key, "")
 	}
 	if err != nil {
 		return err
 	}
 	files, err := site.On[panel.Files](s.Panels, on, panel.CapFiles)
 	if errors.Is(err, panel.ErrUnsupported) {
-		return s.finish(ctx, id, Failed, &fault.UnsupportedOperation.Key, "")
+		return s.finish(ctx, i, Failed, &fault.UnsupportedOperation.Key, "")
 	}
 	if err != nil {
 		return err
@@ -46,21 +47,38 @@ func (s *Service) run(ctx context.Context, id int64) error {
 	var exist *fault.Error
 	switch {
 	case errors.As(err, &exist):
-		return s.finish(ctx, id, Failed, &exist.Def.Key, "")
+		return s.finish(ctx, i, Failed, &exist.Def.Key, "")
 	case err != nil && site.ForGood(err):
 		if undone := w.undo(ctx); undone != nil {
 			return errors.Join(err, undone) // tried again from the start
 		}
 		key := site.FailureKey(err)
-		return s.finish(ctx, id, Failed, &key, "")
+		return s.finish(ctx, i, Failed, &key, "")
 	case err != nil:
 		return err
 	}
-	return s.finish(ctx, id, Completed, nil, keptIn)
+	return s.finish(ctx, i, Completed, nil, keptIn)
 }
 
-func (s *Service) finish(ctx context.Context, id int64, status Status, failureKey *string, keptIn string) error {
-	return s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error { return finish(ctx, tx, id, status, failureKey, keptIn) })
+// endedWire is the data of the event that tells how an installation ended.
+type endedWire struct {
+	ID        int64  `json:"id"`
+	ServiceID int64  `json:"service_id"`
+	Status    Status `json:"status"`
+}
+
+// finish notes the end of an installation and tells who shows it.
+func (s *Service) finish(ctx context.Context, i Installation, status Status, failureKey *string, keptIn string) error {
+	return s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
+		first, err := finish(ctx, tx, i.ID, status, failureKey, keptIn)
+		if err != nil || !first {
+			return err
+		}
+		return s.Outbox.Emit(ctx, tx, outbox.Event{
+			Type: "template.changed", AccountID: i.AccountID, Subject: "service", SubjectID: i.ServiceID,
+			Data: endedWire{ID: i.ID, ServiceID: i.ServiceID, Status: status},
+		})
+	})
 }
 
 // work is an installation with the panel that it is done on.

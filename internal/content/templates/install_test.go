@@ -21,6 +21,7 @@ import (
 	"stead.dev/stead/internal/platform/auth"
 	"stead.dev/stead/internal/platform/clock"
 	"stead.dev/stead/internal/platform/db"
+	"stead.dev/stead/internal/platform/outbox/outboxtest"
 	"stead.dev/stead/internal/platform/testkit"
 	"stead.dev/stead/internal/port/panel"
 	"stead.dev/stead/internal/port/panel/sandbox"
@@ -64,6 +65,7 @@ type world struct {
 	*templates.Service
 	machine *machine
 	queue   *queue
+	events  *outboxtest.Recorder
 	edge    http.Handler
 	clk     *clock.Fake
 }
@@ -83,9 +85,9 @@ func engines(t *testing.T, f func(t *testing.T, w *world)) {
 		services := sitetest.New(t, d)
 		services.Add(t, site.Site{ServiceID: 10, AccountID: 1, Panel: "it", Ref: "s10", Status: "active"})
 		services.Add(t, site.Site{ServiceID: 11, AccountID: 1, Panel: "it", Ref: "s11", Status: "suspended"})
-		w := &world{t: t, machine: &machine{Panel: p}, queue: &queue{}, clk: clk}
+		w := &world{t: t, machine: &machine{Panel: p}, queue: &queue{}, events: &outboxtest.Recorder{}, clk: clk}
 		w.Service = templates.New(templates.Config{
-			Base:    site.Base{DB: d, Queue: w.queue, Services: services, Panels: sitetest.Panels{"it": w.machine}},
+			Base:    site.Base{DB: d, Queue: w.queue, Services: services, Panels: sitetest.Panels{"it": w.machine}, Outbox: w.events},
 			BaseURL: apitest.BaseURL,
 		})
 		scopes := []string{"services:read", "services:write"}
@@ -148,6 +150,9 @@ func TestATemplateIsPutOnAService(t *testing.T) {
 			if err != nil || i.Status != templates.Completed || i.KeptIn != "" || i.FinishedAt == nil {
 				t.Fatalf("%+v, %v", i, err)
 			}
+		}
+		if told := w.events.Take(); !slices.Equal(told, []string{"template.changed"}) {
+			t.Errorf("told of it: %v", told)
 		}
 		page := w.read("/public_html/index.html")
 		if !strings.Contains(page, `<html lang="ru">`) || !strings.Contains(page, "<h1>Чайхана &lt;1&gt;</h1>") ||
@@ -243,6 +248,9 @@ func TestAFullDiskLeavesTheSiteAsItWas(t *testing.T) {
 			i, err := w.run()
 			if err != nil || i.Status != templates.Failed || i.FailureKey == nil || *i.FailureKey != "disk_full" {
 				t.Errorf("%+v, %v", i, err)
+			}
+			if told := w.events.Take(); !slices.Equal(told, []string{"template.changed"}) {
+				t.Errorf("told of it: %v", told)
 			}
 			home, err := w.machine.List(t.Context(), "s10", "/", 0, 0)
 			if err != nil || slices.ContainsFunc(home.Entries, func(e panel.Entry) bool { return strings.HasPrefix(e.Name, "before-template") }) {

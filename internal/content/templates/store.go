@@ -52,11 +52,11 @@ func replace(ctx context.Context, tx *db.Tx, i Installation) (Installation, erro
 		i.ServiceID, i.AccountID, i.Slug, i.Language, i.Title, i.Directory, i.Overwrite, i.Status, tx.Now))
 }
 
-// finish writes the end of an installation; a second run writes nothing.
-func finish(ctx context.Context, tx *db.Tx, id int64, status Status, failureKey *string, keptIn string) error {
-	_, err := tx.Exec(ctx, `UPDATE templates_installations SET status = $1, failure_key = $2, kept_in = $3, finished_at = $4
+// finish writes the end of an installation; a second run writes nothing, which is false.
+func finish(ctx context.Context, tx *db.Tx, id int64, status Status, failureKey *string, keptIn string) (first bool, err error) {
+	changed, err := tx.Exec(ctx, `UPDATE templates_installations SET status = $1, failure_key = $2, kept_in = $3, finished_at = $4
 		WHERE id = $5 AND status = $6`, status, failureKey, keptIn, tx.Now, id, Pending)
-	return err
+	return changed > 0, err
 }
 
 func forget(ctx context.Context, tx *db.Tx, accountID int64) error {

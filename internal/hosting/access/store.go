@@ -22,7 +22,7 @@ var ftpRows = db.Map(func(f *ftpAccount) db.Fields {
 func (s *Service) ftp() site.Collection[ftpAccount, panel.FTP, panel.FTPAccount] {
 	return site.Collection[ftpAccount, panel.FTP, panel.FTPAccount]{
 		Base:       s.Base,
-		Capability: panel.CapFTP, Limit: "ftp_accounts",
+		Capability: panel.CapFTP, Limit: "ftp_accounts", Event: "ftp_account",
 		Job: func(t site.Target) river.JobArgs { return applyArgs{t} },
 		Table: site.Table[ftpAccount]{
 			Name: "access_ftp_accounts", Rows: ftpRows,
@@ -57,11 +57,11 @@ var shellRows = db.Map(func(s *shell) db.Fields {
 func (s *Service) shells() site.Collection[shell, panel.Shell, shellState] {
 	return site.Collection[shell, panel.Shell, shellState]{
 		Base:       s.Base,
-		Capability: panel.CapShell,
-		Job:        func(t site.Target) river.JobArgs { return applyArgs{t} },
-		Table:      site.Table[shell]{Name: "access_shells", Key: "service_id", Rows: shellRows},
-		On:         s.kindShell,
-		Observed:   s.observedShell,
+		Capability: panel.CapShell, Event: "shell",
+		Job:      func(t site.Target) river.JobArgs { return applyArgs{t} },
+		Table:    site.Table[shell]{Name: "access_shells", Key: "service_id", Rows: shellRows},
+		On:       s.kindShell,
+		Observed: s.observedShell,
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -128,9 +129,15 @@ func TestEachOperationAnswersAsDocumented(t *testing.T) {
 		for _, e := range events {
 			told = append(told, e.Type+" "+string(e.Data))
 		}
-		want := `site_domain.added {"id":2,"service_id":10,"name":"xn--bcher-kva.example","kind":"addon"}; site_domain.removed {"id":2,"service_id":10,"name":"xn--bcher-kva.example","kind":"addon"}`
-		if got := strings.Join(told, "; "); got != want {
-			t.Errorf("told %s", got)
+		want := []string{
+			`site_domain.changed {"id":1,"service_id":10,"status":"active"}`,
+			`site_domain.added {"id":2,"service_id":10,"name":"xn--bcher-kva.example","kind":"addon"}`,
+			`site_domain.changed {"id":2,"service_id":10,"status":"active"}`,
+			`site_domain.removed {"id":2,"service_id":10,"name":"xn--bcher-kva.example","kind":"addon"}`,
+			`site_domain.changed {"id":2,"service_id":10,"status":"removed"}`,
+		}
+		if !slices.Equal(told, want) {
+			t.Errorf("told %s", strings.Join(told, "\n"))
 		}
 	})
 }

@@ -22,6 +22,12 @@ export function affected({ type, service_id: service, object_id: object }: Chang
       return [below("cron")];
     case "php":
       return [below("php")];
+    case "ftp_account":
+      return [below("ftp")];
+    case "shell":
+      return [below("shell")];
+    case "template":
+      return [below("template")];
     case "database":
       return [below("databases")];
     case "site_domain":

@@ -1,6 +1,7 @@
 import { queryOptions } from "@tanstack/react-query";
 
 import { api, call } from "~/api/client";
+import { pace } from "~/api/live";
 import type { components } from "~/api/schema";
 
 export type FtpAccount = components["schemas"]["AccessFtp"];
@@ -27,7 +28,7 @@ export const shell = (service: number) =>
     queryKey: ["service", service, "shell"],
     queryFn: ({ signal }) =>
       call(api.GET("/api/v1/services/{service}/shell", { params: { path: { service } }, signal })),
-    refetchInterval: (query) => (query.state.data?.status === "pending" ? 1000 : false),
+    refetchInterval: (query) => (query.state.data?.status === "pending" ? pace(5000) : false),
   });
 
 export const setShell = (service: number, enabled: boolean) =>
@@ -39,7 +40,7 @@ export const ftpAccounts = (service: number) =>
   queryOptions({
     queryKey: ["service", service, "ftp"],
     queryFn: ({ signal }) => call(api.GET("/api/v1/services/{service}/ftp", { params: whole(service), signal })),
-    refetchInterval: (query) => (query.state.data?.data.some(changing) ? 1000 : false),
+    refetchInterval: (query) => (query.state.data?.data.some(changing) ? pace(5000) : false),
   });
 
 export const createFtp = (service: number, body: NewFtp) =>

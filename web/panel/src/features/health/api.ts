@@ -1,6 +1,7 @@
 import { queryOptions } from "@tanstack/react-query";
 
 import { api, call } from "~/api/client";
+import { pace } from "~/api/live";
 import type { components } from "~/api/schema";
 
 export type Posture = components["schemas"]["ScansPosture"];
@@ -26,7 +27,7 @@ export const scans = (service: number) =>
     queryKey: key(service, "scans"),
     queryFn: ({ signal }) =>
       call(api.GET("/api/v1/security/scans", { params: { query: { service_id: service, per_page: 10 } }, signal })),
-    refetchInterval: (query) => (query.state.data?.data.some(underWay) ? 1000 : false),
+    refetchInterval: (query) => (query.state.data?.data.some(underWay) ? pace(5000) : false),
   });
 
 /** Scans a site; the answer is the finished scan. */

@@ -1,6 +1,7 @@
 import { queryOptions } from "@tanstack/react-query";
 
 import { api, call } from "~/api/client";
+import { pace } from "~/api/live";
 import type { components } from "~/api/schema";
 
 export type HostedDomain = components["schemas"]["HostingDomain"];
@@ -26,7 +27,7 @@ export const domains = (service: number) =>
       const rest = Array.from({ length: first.meta.last_page - 1 }, (_, i) => listed(i + 2));
       return [first, ...(await Promise.all(rest))].flatMap((page) => page.data);
     },
-    refetchInterval: (query) => (query.state.data?.some(changing) ? 1000 : false),
+    refetchInterval: (query) => (query.state.data?.some(changing) ? pace(5000) : false),
   });
 
 export const createDomain = (service: number, body: NewDomain) =>

@@ -2,6 +2,7 @@ import { queryOptions } from "@tanstack/react-query";
 
 import { api, call } from "~/api/client";
 import { ApiFailure } from "~/api/failure";
+import { pace } from "~/api/live";
 import type { components } from "~/api/schema";
 
 export type Template = components["schemas"]["Template"];
@@ -27,7 +28,7 @@ export const installed = (service: number) =>
         throw error;
       }
     },
-    refetchInterval: (query) => (query.state.data?.status === "pending" ? 1000 : false),
+    refetchInterval: (query) => (query.state.data?.status === "pending" ? pace(5000) : false),
   });
 
 export const install = (service: number, body: InstallBody) =>
