@@ -50,11 +50,11 @@ sdk:
 schema:
 	CGO_ENABLED=0 go test ./internal/platform/schema -run '^TestEachColumnIsDescribed$$' -count=1 -update
 
-## thumbnails: make the pictures of the site templates, which are committed (needs chromium)
+## thumbnails: make the pictures of the site templates, which are committed (needs chromium-headless-shell)
 thumbnails:
 	CGO_ENABLED=0 go test ./internal/content/templates -run '^TestUpdateThumbnails$$' -count=1 -update
 
-## pictures: take the pictures of the knowledge base's articles, which are committed (needs chromium)
+## pictures: take the pictures of the knowledge base's articles, which are committed (needs chromium-headless-shell)
 pictures:
 	CGO_ENABLED=0 go test ./internal/e2e -run '^TestUpdatePictures$$' -count=1 -update
 

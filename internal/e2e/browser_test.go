@@ -37,7 +37,7 @@ var chromium struct {
 }
 
 func startChromium() {
-	path, err := exec.LookPath("chromium")
+	path, err := exec.LookPath("chromium-headless-shell")
 	if err != nil {
 		chromium.err = fmt.Errorf("%w: run the tests with `make test`, which installs it", err)
 		return

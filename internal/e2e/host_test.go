@@ -87,8 +87,10 @@ func (h *host) end(t *testing.T) {
 	testkit.Eventually(t, time.Minute, func() bool {
 		pids := h.daemons(t)
 		for _, pid := range pids {
-			// A daemon leads a group: its workers do not name the folder.
-			_ = syscall.Kill(-pid, syscall.SIGKILL)
+			// A daemon leads a group, of which some processes do not name the folder: the workers of most, the leader of rspamd.
+			if group, err := syscall.Getpgid(pid); err == nil && group != syscall.Getpgrp() {
+				_ = syscall.Kill(-group, syscall.SIGKILL)
+			}
 			_ = syscall.Kill(pid, syscall.SIGKILL)
 		}
 		return len(pids) == 0

@@ -45,7 +45,7 @@ func chromium(t *testing.T) (ctx context.Context, address func(tp *Template, lan
 		_, _ = w.Write(content)
 	}))
 	t.Cleanup(server.Close)
-	path, err := exec.LookPath("chromium")
+	path, err := exec.LookPath("chromium-headless-shell")
 	if err != nil {
 		t.Fatalf("%v: run the tests with `make test`, which installs it", err)
 	}

@@ -33,7 +33,7 @@ type chromium struct {
 
 func (b *browser) chromium() *chromium {
 	b.t.Helper()
-	path, err := exec.LookPath("chromium")
+	path, err := exec.LookPath("chromium-headless-shell")
 	if err != nil {
 		b.t.Fatalf("%v: run the tests with `make test`, which installs it", err)
 	}
