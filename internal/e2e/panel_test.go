@@ -18,12 +18,12 @@ func TestThePanelInABrowser(t *testing.T) {
 	browse(t, newInstallation(t))
 }
 
-// TestThePanelOnALinuxMachine runs the test of web/panel/e2e that needs web server, PHP, databases, backups and shells for real.
+// TestThePanelOnALinuxMachine runs the tests of web/panel/e2e that need web server, PHP, databases, backups and shells for real.
 func TestThePanelOnALinuxMachine(t *testing.T) {
 	t.Parallel()
-	h := newHost(t)
+	h := newHost(t, "STEAD_MAIL_HOST=mx.stead.test")
 	h.env = append(h.env, fmt.Sprintf("PANEL_SITES=%d", h.ports["http"]))
-	browse(t, h.installation, "e2e/machine.spec.ts")
+	browse(t, h.installation, "e2e/machine.spec.ts", "e2e/machine.keys.spec.ts")
 }
 
 var update = flag.Bool("update", false, "take the pictures of the articles anew")
@@ -45,7 +45,7 @@ func TestUpdatePictures(t *testing.T) {
 // browse runs the tests of web/panel/e2e against an installation: the named files, or all that need no Linux machine.
 func browse(t *testing.T, in *installation, files ...string) {
 	t.Helper()
-	chromium, err := exec.LookPath("chromium")
+	chromium, err := exec.LookPath("chromium-headless-shell")
 	if err != nil {
 		t.Fatalf("%v: run the tests with `make test`, which installs it", err)
 	}

@@ -9,7 +9,7 @@ import { atPage, begin, Keys, somewhere } from "./keys";
 import { like, reader } from "./texts";
 
 // The first ten tasks of the table in docs/panel.md by the keyboard alone: from the focus that a page gives, by Tab, arrows,
-// Enter and Escape. What needs databases, PHP and shells is in machine.spec.ts.
+// Enter and Escape. What needs databases, PHP and shells is in machine.keys.spec.ts.
 
 test.describe("a visitor", () => {
   test.use({ locale: "uz-UZ" });

@@ -13,9 +13,12 @@ interface Focus {
 export class Keys {
   constructor(private readonly page: Page) {}
 
-  /** Presses Tab, or Shift+Tab to go back, until the target has the focus. Each stop on the way must be visible. */
-  async to(target: Locator, { back = false, most = 80 } = {}) {
-    await expect(target).toBeVisible();
+  /**
+   * Presses Tab, or Shift+Tab to go back, until the target has the focus. Each stop on the way must be visible. What one sees
+   * of the target is the target itself, or something that stands for it.
+   */
+  async to(target: Locator, { back = false, most = 80, seen = target } = {}) {
+    await expect(seen).toBeVisible();
     await expect(target).toBeEnabled();
     const way: string[] = [];
     for (let stops = 0; stops <= most; stops++) {
@@ -45,7 +48,7 @@ export class Keys {
   async choose(group: Locator, name: string | RegExp) {
     const wanted = group.getByRole("radio", { name });
     const checked = group.getByRole("radio", { checked: true });
-    await this.to((await checked.count()) > 0 ? checked : group.getByRole("radio").first());
+    await this.to((await checked.count()) > 0 ? checked : group.getByRole("radio").first(), { seen: group });
     const most = await group.getByRole("radio").count();
     for (let n = 0; n < most && !(await wanted.isChecked()); n++) await this.page.keyboard.press("ArrowDown");
     await expect(wanted).toBeChecked();

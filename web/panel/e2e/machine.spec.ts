@@ -73,7 +73,7 @@ test("WordPress is dragged into the panel, installed, broken in the terminal, an
     await site.locator("#pass1").fill("correct horse battery staple");
     await site.locator("#admin_email").fill(customer.email);
     await site.getByRole("button", { name: "Install WordPress" }).click();
-    await expect(site.getByRole("heading", { name: "Success!" })).toBeVisible();
+    await expect(site.getByRole("heading", { name: "Success!" })).toBeVisible({ timeout: 60_000 });
     await site.goto(`http://${domain}/`);
     await expect(site.getByText("Hello world!").first()).toBeVisible();
 

@@ -151,7 +151,7 @@ function Lines({ lines, live }: { lines: Line[]; live: boolean }) {
                 {line.status ?? t(`level.${line.level}`)}
               </span>
               <span role="cell" className={classes.message}>
-                {line.message}
+                {line.source === "cron" && line.path ? `${line.path}: ${line.message}` : line.message}
               </span>
             </div>
           );

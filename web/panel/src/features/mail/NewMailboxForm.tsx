@@ -1,6 +1,7 @@
 import { Button, Group, NativeSelect, NumberInput, Stack, TextInput } from "@mantine/core";
 import { useForm } from "@mantine/form";
 import { useQuery } from "@tanstack/react-query";
+import { useEffect, useRef } from "react";
 
 import { ErrorNote } from "~/ui/ErrorNote";
 import { useSubmit } from "~/ui/form";
@@ -26,6 +27,8 @@ function Fields({
   domains: string[];
   onDone: (row: Mailbox, password: string) => Promise<void>;
 }) {
+  const first = useRef<HTMLInputElement>(null);
+  useEffect(() => first.current?.focus(), []); // the dialog opened before its domains were there
   const form = useForm({
     mode: "controlled",
     initialValues: {
@@ -63,7 +66,7 @@ function Fields({
             autoComplete="off"
             autoCapitalize="none"
             spellCheck={false}
-            data-autofocus
+            ref={first}
             {...form.getInputProps("local_part")}
           />
           <NativeSelect

@@ -1,1 +1,0 @@
-import{Xi as e}from"./first-UPDplAl0.js";import{m as t}from"./shared-DyKeKKES.js";function n(){let n=e();return async e=>{await n.invalidateQueries({queryKey:[`staff`]}),t(e)}}export{n as t};

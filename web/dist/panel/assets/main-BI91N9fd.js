@@ -1,0 +1,1 @@
+import"./first-CqcLPc71.js";

@@ -1,1 +1,0 @@
-import"./first-UPDplAl0.js";

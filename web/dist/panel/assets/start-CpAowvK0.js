@@ -1,1 +1,0 @@
-import"./start-DPGka_NZ.js";

@@ -1,1 +1,0 @@
-import{S as e}from"./shared-DyKeKKES.js";var t=t=>e({amount:t,currency:`USD`});export{t};
