@@ -17,6 +17,7 @@ import (
 	"stead.dev/stead/internal/front/admin"
 	"stead.dev/stead/internal/front/doctor"
 	"stead.dev/stead/internal/hosting/nodes"
+	"stead.dev/stead/internal/node/adminer"
 	"stead.dev/stead/internal/node/machine"
 	"stead.dev/stead/internal/node/mailguard"
 	"stead.dev/stead/internal/platform/api"
@@ -26,6 +27,7 @@ import (
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/nodelink"
 	"stead.dev/stead/internal/platform/schema"
+	"stead.dev/stead/internal/port/panel"
 	"stead.dev/stead/internal/port/panel/remote"
 )
 
@@ -78,11 +80,15 @@ func ofDatabase[T any](ctx context.Context, cfg config.Config, read func(context
 // Examine runs the checks of the doctor on the configured installation.
 func Examine(ctx context.Context, cfg config.Config, version string) doctor.Report {
 	now := clock.System(cfg.ClockOffset)
-	var mailGuard func(context.Context) error
+	var (
+		mailGuard  func(context.Context) error
+		hasAdminer func() bool
+	)
 	if cfg.NodeMachine == config.MachineLinux {
 		mailGuard = func(ctx context.Context) error {
 			return mailguard.Check(ctx, mailguard.Users{First: machine.FirstUID, Last: machine.LastUID})
 		}
+		hasAdminer = adminer.Installed
 	}
 	var rooms func(context.Context, *db.DB) ([]doctor.Room, error)
 	if cfg.Panel == config.PanelNodes {
@@ -110,7 +116,7 @@ func Examine(ctx context.Context, cfg config.Config, version string) doctor.Repo
 			return all, err
 		},
 		Rooms:  rooms,
-		Config: cfg, Clock: now, Version: version, MailGuard: mailGuard,
+		Config: cfg, Clock: now, Version: version, MailGuard: mailGuard, Adminer: hasAdminer,
 		DatabaseFile: DatabaseFile(cfg), KeyFile: KeyFile(cfg), NodeDir: nodeDir(cfg),
 		Ledger: func(ctx context.Context, d *db.DB) error {
 			return auditLedger(ctx, wallet.New(wallet.Config{DB: d}))
@@ -171,6 +177,7 @@ func callNode(ctx context.Context, control *nodelink.Identity, n nodes.Node, now
 	found := doctor.Node{
 		Name: n.Name, Address: n.Address, Version: n.Version, Silent: n.Shown(now) == nodes.Offline, Maintenance: n.Maintenance,
 		DiskFreeMB: n.Capacity.DiskFreeMB, DiskLow: n.LastSeenAt != nil && n.DiskLow(), Closed: n.Closed(now),
+		NoAdminer: slices.Contains(n.Capabilities, panel.CapDatabases) && !slices.Contains(n.Capabilities, panel.CapAdminer),
 	}
 	if n.CertificateEndsAt != nil {
 		found.CertificateEnds = *n.CertificateEndsAt

@@ -63,6 +63,8 @@ type Installation struct {
 	// MailGuard checks that the users of accounts reach no mail servers, on a hosting machine of the kind linux; nil
 	// elsewhere.
 	MailGuard func(ctx context.Context) error
+	// Adminer reports whether this hosting machine, of the kind linux, has what opens databases in browsers; nil elsewhere.
+	Adminer func() bool
 	// Nodes lists the hosting machines that have joined, and calls each.
 	Nodes func(ctx context.Context, d *db.DB) ([]Node, error)
 	// Rooms tells for each plan on sale how many more services the nodes have room for; nil where services go to one panel.
@@ -107,6 +109,9 @@ func Examine(ctx context.Context, in Installation) Report {
 	e.look(ctx, "node", e.node)
 	if e.MailGuard != nil {
 		e.look(ctx, "mail guard", e.mailGuard)
+	}
+	if e.Adminer != nil {
+		e.look(ctx, "adminer", e.adminer)
 	}
 	e.lookAll(ctx, "nodes", e.nodes)
 	if e.Rooms != nil {

@@ -124,6 +124,15 @@ func TestEachThingThatBreaksIsFoundByItsCheck(t *testing.T) {
 		"sites that reach none": {nil, func(_ *testing.T, in *doctor.Installation) {
 			in.MailGuard = func(context.Context) error { return nil }
 		}, "mail guard", asRoot(doctor.OK)},
+		"databases that no browser opens": {nil, func(_ *testing.T, in *doctor.Installation) {
+			in.Adminer = func() bool { return false }
+		}, "adminer", doctor.Warn},
+		"a machine without an address": {nil, func(_ *testing.T, in *doctor.Installation) {
+			in.Adminer, in.Config.NodeURL = func() bool { return true }, ""
+		}, "adminer", doctor.Warn},
+		"databases that browsers open": {nil, func(_ *testing.T, in *doctor.Installation) {
+			in.Adminer, in.Config.NodeURL = func() bool { return true }, "http://192.0.2.1"
+		}, "adminer", doctor.OK},
 		"an open data directory": {nil, func(t *testing.T, in *doctor.Installation) {
 			must(t, os.Chmod(in.Config.DataDir, 0o755))
 		}, "data directory", doctor.Warn},
@@ -275,8 +284,9 @@ func TestNodesAreLookedAt(t *testing.T) {
 		"a full disk, the last one": {"nodes", []doctor.Node{with(func(n *doctor.Node) {
 			n.DiskLow, n.DiskFreeMB, n.Closed = true, 12, "has 12 MB of its disk free"
 		})}, nil, []string{"warn n2 has 12 MB of its disk free", "fail no service can be sold: n2 has 12 MB"}},
-		"sold out, but not what is sold": {"node", []doctor.Node{with(func(n *doctor.Node) { n.Closed = "has its 3 services" })}, nil, []string{"ok 1 report and answer; 0 of them"}},
-		"another version":                {"node", []doctor.Node{with(func(n *doctor.Node) { n.Version = "v0" })}, nil, []string{"warn n2 runs version v0, this is v1"}},
+		"sold out, but not what is sold":  {"node", []doctor.Node{with(func(n *doctor.Node) { n.Closed = "has its 3 services" })}, nil, []string{"ok 1 report and answer; 0 of them"}},
+		"databases that no browser opens": {"nodes", []doctor.Node{well, with(func(n *doctor.Node) { n.NoAdminer = true })}, nil, []string{"warn n2 has databases, and no Adminer"}},
+		"another version":                 {"node", []doctor.Node{with(func(n *doctor.Node) { n.Version = "v0" })}, nil, []string{"warn n2 runs version v0, this is v1"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			in := installation(t, map[string]string{"panel": c.panel})

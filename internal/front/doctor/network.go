@@ -226,6 +226,17 @@ func (e *examination) mailGuard(ctx context.Context) Check {
 	return ok("accounts reach no mail servers but this machine's submission")
 }
 
+// adminer checks that customers can open their databases in a browser.
+func (e *examination) adminer(context.Context) Check {
+	if !e.Adminer() {
+		return warn("run: stead node setup, and start the server again", "the package adminer or a PHP to run it is missing: no database opens in a browser")
+	}
+	if u, err := url.Parse(e.Config.NodeURL); err != nil || u.Host == "" {
+		return warn("set STEAD_NODE_URL to the address where visitors reach this machine", "it has no address of its own: no database opens in a browser")
+	}
+	return ok("databases open in browsers")
+}
+
 func (e *examination) clockOffset(context.Context) Check {
 	if e.Config.ClockOffset != 0 {
 		return warn("set STEAD_CLOCK_OFFSET=0s outside tests", "Stead's clock is set off by %v", e.Config.ClockOffset)

@@ -23,6 +23,8 @@ type Node struct {
 	CertificateEnds time.Time
 	DiskFreeMB      int64
 	DiskLow         bool // too low for further services
+	// NoAdminer says that it has databases, and nothing that opens them in browsers.
+	NoAdminer bool
 	// Closed is why no service, however small, is placed there; empty: it has room.
 	Closed string
 }
@@ -90,6 +92,10 @@ func (e *examination) nodeProblems(n Node) (findings []Check) {
 	if n.DiskLow {
 		findings = append(findings, warn("free space there, or have its customers move: it gets no more services",
 			"%s has %d MB of its disk free", n.Name, n.DiskFreeMB))
+	}
+	if n.NoAdminer {
+		findings = append(findings, warn("run there: stead node setup; set STEAD_NODE_URL to an address of the machine, and start its agent again",
+			"%s has databases, and no Adminer or no address of its own to open them in a browser", n.Name))
 	}
 	if n.Version != e.Version {
 		findings = append(findings, warn("upgrade the older one: what it does not know yet is refused",
