@@ -2,6 +2,7 @@ package webui
 
 import (
 	"net/http"
+	"time"
 
 	"stead.dev/stead/internal/identity/account"
 	"stead.dev/stead/internal/identity/oauth"
@@ -17,6 +18,7 @@ type deviceData struct {
 	Scopes  []string
 	Sandbox bool
 	Code    string
+	AskedAt time.Time
 	Decided string // allow or deny
 }
 
@@ -34,7 +36,7 @@ func (ui *UI) device(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	ui.render(w, r, http.StatusOK, "device", deviceData{
-		App: ask.Application.Name, Account: ui.session(r).Account.Email, Scopes: ask.Scopes, Sandbox: ask.Application.Sandbox, Code: ask.UserCode,
+		App: ask.Application.Name, Account: ui.session(r).Account.Email, Scopes: ask.Scopes, Sandbox: ask.Application.Sandbox, Code: ask.UserCode, AskedAt: ask.AskedAt,
 	})
 }
 

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"stead.dev/stead/internal/identity/oauth"
+	"stead.dev/stead/internal/platform/i18n"
 )
 
 // call posts a form to an endpoint of the protocol.
@@ -60,7 +61,8 @@ func TestAUserEntersTheCodeOfADevice(t *testing.T) {
 		t.Errorf("the form: %d", w.Code)
 	}
 	page := ann.get(link)
-	for _, want := range []string{"&lt;b&gt;TV&lt;/b&gt;", "ann@example.com", code, "Top up your wallet", "Shop never sends you a code"} {
+	asked := "The device asked on " + i18n.Minute(s.clk.Now())
+	for _, want := range []string{"&lt;b&gt;TV&lt;/b&gt;", "ann@example.com", code, "Top up your wallet", asked, "Shop never sends you a code"} {
 		if page.Code != http.StatusOK || !strings.Contains(page.Body.String(), want) {
 			t.Errorf("the page (%d) lacks %q", page.Code, want)
 		}

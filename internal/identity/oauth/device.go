@@ -136,6 +136,7 @@ type DeviceAsk struct {
 	Application Application
 	Scopes      Scopes
 	UserCode    string
+	AskedAt     time.Time
 }
 
 // AskDevice finds what a code asks for. invalid_grant: no device waits for an answer with it.
@@ -161,7 +162,7 @@ func (s *Service) askDevice(ctx context.Context, q db.Querier, typed string, loc
 	if errors.Is(err, db.ErrNoRows) || err == nil && (app.Disabled || app.FirstParty || !app.Scopes.Has(d.scopes)) {
 		return nil, d, unknown
 	}
-	return &DeviceAsk{Application: app, Scopes: d.scopes, UserCode: code}, d, err
+	return &DeviceAsk{Application: app, Scopes: d.scopes, UserCode: code, AskedAt: d.askedAt}, d, err
 }
 
 // DecideDevice answers a device in the name of an account. sandbox says that the user was told that the application only reads.

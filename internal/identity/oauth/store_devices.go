@@ -12,6 +12,7 @@ type deviceCode struct {
 	id        int64
 	clientID  string // of its application
 	scopes    Scopes
+	askedAt   time.Time
 	expiresAt time.Time
 	pollAfter time.Time
 	interval  time.Duration
@@ -28,13 +29,13 @@ func insertDevice(ctx context.Context, tx *db.Tx, hash, userHash []byte, applica
 
 // undecidedDevice finds the device that waits with a user code for an answer; lock locks it until the transaction ends.
 func undecidedDevice(ctx context.Context, q db.Querier, userHash []byte, now time.Time, lock bool) (d deviceCode, err error) {
-	query := `SELECT d.id, d.scopes, d.expires_at, a.client_id FROM oauth_device_codes d JOIN oauth_applications a ON a.id = d.application_id
+	query := `SELECT d.id, d.scopes, d.created_at, d.expires_at, a.client_id FROM oauth_device_codes d JOIN oauth_applications a ON a.id = d.application_id
 		WHERE d.user_hash = $1 AND d.grant_id IS NULL AND d.denied_at IS NULL AND d.expires_at > $2`
 	if tx, ok := q.(*db.Tx); ok && lock {
 		query += tx.ForUpdate()
 	}
 	var scopes string
-	err = q.QueryRow(ctx, query, userHash, now).Scan(&d.id, &scopes, &d.expiresAt, &d.clientID)
+	err = q.QueryRow(ctx, query, userHash, now).Scan(&d.id, &scopes, &d.askedAt, &d.expiresAt, &d.clientID)
 	d.scopes, _ = parseScopes(scopes)
 	return d, err
 }
