@@ -134,7 +134,7 @@ func (s *Service) changeBrand(ctx context.Context, accountID int64, in brandIn) 
 	if err != nil {
 		return b, err
 	}
-	if brand.SameName(set.Name, s.Company().Name) {
+	if brand.SpeaksFor(set.Name, s.Company().Name) {
 		return b, fault.Invalid("name", "brand_name_taken")
 	}
 	pictures, err := in.Checked()

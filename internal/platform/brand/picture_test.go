@@ -131,18 +131,18 @@ func TestTheInitialIsAPicture(t *testing.T) {
 	}
 }
 
-func TestNamesThatAreReadAsTheSame(t *testing.T) {
-	for _, name := range []string{"Stead", " STEAD ", "S-t-e-a-d", "Stеad", "5tead", "Stéad", "ѕtead!"} {
-		if !brand.SameName(name, "Stead") {
+func TestNamesThatSpeakForTheCompany(t *testing.T) {
+	for _, name := range []string{"Stead", " STEAD ", "S-t-e-a-d", "Stеad", "5tead", "Stéad", "ѕtead!", "Stead Support", "Stead-Hosting", "5tead: billing"} {
+		if !brand.SpeaksFor(name, "Stead") {
 			t.Errorf("%q passes for another name", name)
 		}
 	}
-	for _, name := range []string{"", "Homestead", "Steady", "Samarkand Web", "!"} {
-		if brand.SameName(name, "Stead") {
+	for _, name := range []string{"", "Homestead", "Steady", "Steadfast Web", "Samarkand Web", "Web for Stead", "!"} {
+		if brand.SpeaksFor(name, "Stead") {
 			t.Errorf("%q passes for our name", name)
 		}
 	}
-	if brand.SameName("", "") {
+	if brand.SpeaksFor("", "") || brand.SpeaksFor("Anna", "") {
 		t.Error("no name is a name")
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/mail"
 	"net/url"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -86,17 +87,36 @@ var lookalikes = strings.NewReplacer(
 	"0", "o", "1", "l", "5", "s",
 )
 
-// SameName reports whether two names are read as the same one: whatever their case, spaces and signs, and with letters of
-// other alphabets or digits that look like those of the other.
-func SameName(a, b string) bool {
-	seen := func(name string) string {
-		plain := strings.Map(func(r rune) rune {
-			if unicode.IsLetter(r) || unicode.IsDigit(r) {
-				return r
-			}
-			return -1 // accents, too, which the normal form has apart
-		}, norm.NFKD.String(strings.ToLower(name)))
-		return strings.ReplaceAll(lookalikes.Replace(plain), "i", "l")
+// SpeaksFor reports whether a name is read as that of a company, or as a part of it, such as "Stead Support": whatever case,
+// spaces and signs, and with letters of other alphabets or digits that look like those of the other.
+func SpeaksFor(name, company string) bool {
+	if seen(company) == "" {
+		return false
 	}
-	return seen(a) == seen(b) && seen(a) != ""
+	if seen(name) == seen(company) {
+		return true
+	}
+	words, own := strings.Fields(spaced(name)), strings.Fields(spaced(company))
+	return len(words) > len(own) && slices.EqualFunc(words[:len(own)], own, func(a, b string) bool { return seen(a) == seen(b) })
+}
+
+// spaced has a space in the place of each sign between words.
+func spaced(name string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r) {
+			return r
+		}
+		return ' '
+	}, name)
+}
+
+// seen is a name as the eye takes it.
+func seen(name string) string {
+	plain := strings.Map(func(r rune) rune {
+		if unicode.IsLetter(r) || unicode.IsDigit(r) {
+			return r
+		}
+		return -1 // accents, too, which the normal form has apart
+	}, norm.NFKD.String(strings.ToLower(name)))
+	return strings.ReplaceAll(lookalikes.Replace(plain), "i", "l")
 }
