@@ -75,7 +75,7 @@ func (s *Service) finish(ctx context.Context, i Installation, status Status, fai
 			return err
 		}
 		return s.Outbox.Emit(ctx, tx, outbox.Event{
-			Type: "template.changed", AccountID: i.AccountID, Subject: "service", SubjectID: i.ServiceID,
+			Type: "template.changed", AccountID: i.AccountID, Subject: "template", SubjectID: i.ID,
 			Data: endedWire{ID: i.ID, ServiceID: i.ServiceID, Status: status},
 		})
 	})

@@ -49,7 +49,7 @@ func (s *Service) Module() module.Module {
 // scopeOf is the scope that reads what events of a group are about. Groups that are not named are not streamed.
 var scopeOf = map[string]string{
 	"service": auth.ScopeServicesRead, "backup": auth.ScopeServicesRead, "ssl": auth.ScopeServicesRead, "mailbox": auth.ScopeServicesRead,
-	"cron_job": auth.ScopeServicesRead, "php": auth.ScopeServicesRead, "ftp_account": auth.ScopeServicesRead, "shell": auth.ScopeServicesRead,
+	"cron_job": auth.ScopeServicesRead, "php": auth.ScopeServicesRead, "ftp_account": auth.ScopeServicesRead, "hosted_domain": auth.ScopeServicesRead, "shell": auth.ScopeServicesRead,
 	"template": auth.ScopeServicesRead,
 	"database": auth.ScopeServicesRead, "site_domain": auth.ScopeServicesRead, "addon": auth.ScopeServicesRead, "scan": auth.ScopeServicesRead,
 	"order": auth.ScopeOrdersRead, "invoice": auth.ScopeOrdersRead, "wallet": auth.ScopeWalletRead, "domain": auth.ScopeDomainsRead,
@@ -73,7 +73,7 @@ func readScopes() (scopes []string) {
 // management are the groups that belong to the management of a service, and not to what it costs.
 var management = map[string]bool{
 	"backup": true, "ssl": true, "mailbox": true, "database": true, "site_domain": true, "cron_job": true, "php": true, "ftp_account": true, "shell": true,
-	"template": true,
+	"template": true, "hosted_domain": true,
 }
 
 // managed are the events of a service itself that say nothing of money.

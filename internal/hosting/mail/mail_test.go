@@ -198,9 +198,7 @@ func (w *world) told(serviceID int64) string {
 	w.Must(err)
 	var all []string
 	for _, e := range events {
-		if e.Type != "mailbox.changed" { // tested where collections are: internal/hosting/site
-			all = append(all, e.Type+" "+string(e.Data))
-		}
+		all = append(all, e.Type+" "+string(e.Data))
 	}
 	return strings.Join(all, "\n")
 }

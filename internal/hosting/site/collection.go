@@ -292,14 +292,15 @@ type changedWire struct {
 	Status    string `json:"status"` // active, failed or removed
 }
 
-// tell emits the event of what became of a row's thing, for who shows it: nothing else need follow.
+// tell emits the event of what became of a row's thing, for who shows it: nothing else need follow. Its subject is the thing
+// and not the service, whose events are numbered without a gap for those that webhooks are sent to.
 func (c Collection[R, C, P]) tell(ctx context.Context, tx *db.Tx, r R, status string) error {
 	if c.Event == "" {
 		return nil
 	}
 	i := r.AsItem()
 	return c.Outbox.Emit(ctx, tx, outbox.Event{
-		Type: c.Event + ".changed", AccountID: i.AccountID, Subject: "service", SubjectID: i.ServiceID,
+		Type: c.Event + ".changed", AccountID: i.AccountID, Subject: c.Event, SubjectID: i.ID,
 		Data: changedWire{ID: i.ID, ServiceID: i.ServiceID, Status: status},
 	})
 }

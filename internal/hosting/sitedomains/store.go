@@ -29,7 +29,7 @@ var domainRows = db.Map(func(d *domain) db.Fields {
 func (s *Service) collection() site.Collection[domain, panel.Sites, panel.Domain] {
 	return site.Collection[domain, panel.Sites, panel.Domain]{
 		Base:       s.Base,
-		Capability: panel.CapSites, Event: "site_domain",
+		Capability: panel.CapSites, Event: "hosted_domain",
 		Job: func(t site.Target) river.JobArgs { return applyArgs{t} },
 		Table: site.Table[domain]{
 			Name: "hosting_domains", Rows: domainRows, Unique: "name, sandbox", Others: []string{"hosting_usage"},

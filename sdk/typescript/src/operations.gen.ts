@@ -1874,14 +1874,14 @@ export class EventsAPI {
 	/**
 	 * Follow what changes in the account. It yields events as they come, and connects again where they break off.
 	 * Server-sent events. `ready` comes first: from then on nothing is left out. Each `change` is JSON with the
-	 * event's `id` and `type` (those of webhooks; and `mailbox.changed`, `database.changed`, `site_domain.changed`,
-	 * `cron_job.changed`, `php.changed`, `ftp_account.changed`, `shell.changed` and `template.changed`, when the
-	 * server has followed a change or refuses it), `subject` and `subject_id`, and `service_id`, `object_id`,
-	 * `status`, `kind` and `at` where it has them: read again what you show. Come again with `Last-Event-ID` after
-	 * the connection is lost: what happened meanwhile comes first. An event may come twice, with the same `id` in
-	 * its data. `reset` says that too much has happened: read everything anew. Comments show that the stream lives.
-	 * It ends after an hour, and within seconds when the caller may no longer read it. A token is told of what its
-	 * scopes can read.
+	 * event's `id` and `type` (those of webhooks; and `mailbox.changed`, `database.changed`,
+	 * `hosted_domain.changed`, `cron_job.changed`, `php.changed`, `ftp_account.changed`, `shell.changed` and
+	 * `template.changed`, when the server has followed a change or refuses it), `subject` and `subject_id`, and
+	 * `service_id`, `object_id`, `status`, `kind` and `at` where it has them: read again what you show. Come again
+	 * with `Last-Event-ID` after the connection is lost: what happened meanwhile comes first. An event may come
+	 * twice, with the same `id` in its data. `reset` says that too much has happened: read everything anew. Comments
+	 * show that the stream lives. It ends after an hour, and within seconds when the caller may no longer read it. A
+	 * token is told of what its scopes can read.
 	 *
 	 * GET /api/v1/events/stream
 	 */
@@ -2830,13 +2830,13 @@ export class ServicesAPI {
 	/**
 	 * Follow what changes in a service. It yields events as they come, and connects again where they break off.
 	 * Server-sent events. `ready` comes first: from then on nothing is left out. Each `change` is JSON with the
-	 * event's `id` and `type` (those of webhooks; and `mailbox.changed`, `database.changed`, `site_domain.changed`,
-	 * `cron_job.changed`, `php.changed`, `ftp_account.changed`, `shell.changed` and `template.changed`, when the
-	 * server has followed a change or refuses it), `subject` and `subject_id`, and `service_id`, `object_id`,
-	 * `status`, `kind` and `at` where it has them: read again what you show. Come again with `Last-Event-ID` after
-	 * the connection is lost: what happened meanwhile comes first. An event may come twice, with the same `id` in
-	 * its data. `reset` says that too much has happened: read everything anew. Comments show that the stream lives.
-	 * It ends after an hour, and within seconds when the caller may no longer read it.
+	 * event's `id` and `type` (those of webhooks; and `mailbox.changed`, `database.changed`,
+	 * `hosted_domain.changed`, `cron_job.changed`, `php.changed`, `ftp_account.changed`, `shell.changed` and
+	 * `template.changed`, when the server has followed a change or refuses it), `subject` and `subject_id`, and
+	 * `service_id`, `object_id`, `status`, `kind` and `at` where it has them: read again what you show. Come again
+	 * with `Last-Event-ID` after the connection is lost: what happened meanwhile comes first. An event may come
+	 * twice, with the same `id` in its data. `reset` says that too much has happened: read everything anew. Comments
+	 * show that the stream lives. It ends after an hour, and within seconds when the caller may no longer read it.
 	 *
 	 * GET /api/v1/services/{service}/events
 	 */

@@ -31,6 +31,7 @@ export function affected({ type, service_id: service, object_id: object }: Chang
     case "database":
       return [below("databases")];
     case "site_domain":
+    case "hosted_domain":
       return [below("domains"), below("certificates")];
     case "addon":
       return [below("addons"), { ...below(), exact: true }];

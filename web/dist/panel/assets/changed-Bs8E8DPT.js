@@ -1,1 +1,0 @@
-import{Xi as e}from"./first-CqcLPc71.js";import{_ as t}from"./shared-CJWfgyxU.js";function n(){let n=e();return async e=>{await n.invalidateQueries({queryKey:[`staff`]}),t(e)}}export{n as t};

@@ -1,1 +1,0 @@
-import"./first-CqcLPc71.js";

@@ -1,0 +1,1 @@
+import"./start-Czu65-i-.js";

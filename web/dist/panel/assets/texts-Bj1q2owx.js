@@ -1,0 +1,1 @@
+import{gi as e}from"./first-DiSXYygJ.js";var t=e(`support`);export{t};

@@ -1,1 +1,0 @@
-import{gi as e}from"./first-CqcLPc71.js";var t=e(`support`);export{t};
