@@ -59,7 +59,7 @@ func newHost(t *testing.T, env ...string) *host {
 	h := &host{dir: dir, ports: map[string]int{}}
 	names := []string{
 		"http", "https", "ftp", "ssh", "mariadb", "postgresql",
-		"smtp", "submission", "submissions", "imap", "imaps", "pop3", "pop3s", "submit",
+		"smtp", "submission", "submissions", "imap", "imaps", "pop3", "pop3s", "sieve", "submit", "signin",
 	}
 	var listed []string
 	for _, name := range append(names, "dns") {
