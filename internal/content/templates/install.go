@@ -9,7 +9,6 @@ import (
 	"stead.dev/stead/internal/hosting/site"
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/fault"
-	"stead.dev/stead/internal/platform/outbox"
 	"stead.dev/stead/internal/port/panel"
 )
 
@@ -60,13 +59,6 @@ func (s *Service) run(ctx context.Context, id int64) error {
 	return s.finish(ctx, i, Completed, nil, keptIn)
 }
 
-// endedWire is the data of the event that tells how an installation ended.
-type endedWire struct {
-	ID        int64  `json:"id"`
-	ServiceID int64  `json:"service_id"`
-	Status    Status `json:"status"`
-}
-
 // finish notes the end of an installation and tells who shows it.
 func (s *Service) finish(ctx context.Context, i Installation, status Status, failureKey *string, keptIn string) error {
 	return s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
@@ -74,10 +66,7 @@ func (s *Service) finish(ctx context.Context, i Installation, status Status, fai
 		if err != nil || !first {
 			return err
 		}
-		return s.Outbox.Emit(ctx, tx, outbox.Event{
-			Type: "template.changed", AccountID: i.AccountID, Subject: "template", SubjectID: i.ID,
-			Data: endedWire{ID: i.ID, ServiceID: i.ServiceID, Status: status},
-		})
+		return s.Tell(ctx, tx, "template", site.Owned{ID: i.ID, AccountID: i.AccountID, ServiceID: i.ServiceID}, string(status))
 	})
 }
 

@@ -26,7 +26,8 @@ type serviceIn struct {
 
 const how = "Server-sent events. `ready` comes first: from then on nothing is left out. Each `change` is JSON with the event's `id` and `type` " +
 	"(those of webhooks; and `mailbox.changed`, `database.changed`, `hosted_domain.changed`, `cron_job.changed`, `php.changed`, `ftp_account.changed`, " +
-	"`shell.changed` and `template.changed`, when the server has followed a change or refuses it), `subject` and `subject_id`, and `service_id`, `object_id`, `status`, `kind` and `at` where it has them: read again what you show. " +
+	"`shell.changed` and `template.changed`, when the server has followed a change or refuses it), `subject` and `subject_id`, and `service_id`, " +
+	"`object_id`, `status`, `kind` and `at` where it has them: read again what you show. " +
 	"Come again with `Last-Event-ID` after the connection is lost: what happened meanwhile comes first. An event may come twice, with the same `id` " +
 	"in its data. `reset` says that too much has happened: read everything anew. Comments show that the stream lives. It ends after an hour, " +
 	"and within seconds when the caller may no longer read it."

@@ -46,21 +46,43 @@ func (s *Service) Module() module.Module {
 	}
 }
 
-// scopeOf is the scope that reads what events of a group are about. Groups that are not named are not streamed.
-var scopeOf = map[string]string{
-	"service": auth.ScopeServicesRead, "backup": auth.ScopeServicesRead, "ssl": auth.ScopeServicesRead, "mailbox": auth.ScopeServicesRead,
-	"cron_job": auth.ScopeServicesRead, "php": auth.ScopeServicesRead, "ftp_account": auth.ScopeServicesRead, "hosted_domain": auth.ScopeServicesRead, "shell": auth.ScopeServicesRead,
-	"template": auth.ScopeServicesRead,
-	"database": auth.ScopeServicesRead, "site_domain": auth.ScopeServicesRead, "addon": auth.ScopeServicesRead, "scan": auth.ScopeServicesRead,
-	"order": auth.ScopeOrdersRead, "invoice": auth.ScopeOrdersRead, "wallet": auth.ScopeWalletRead, "domain": auth.ScopeDomainsRead,
-	"monitor": auth.ScopeMonitorsRead, "sla": auth.ScopeServicesRead, "ai": auth.ScopeAIRead, "insight": auth.ScopeAIRead,
+// group is what the events of a group are about.
+type group struct {
+	scope      string // that reads it
+	management bool   // it belongs to the management of a service, and not to what it costs
 }
 
-// readScopes are the scopes of scopeOf, in the order of the specification.
+// groups are those that are streamed, by the first part of their types.
+var groups = map[string]group{
+	"backup":        {auth.ScopeServicesRead, true},
+	"ssl":           {auth.ScopeServicesRead, true},
+	"mailbox":       {auth.ScopeServicesRead, true},
+	"database":      {auth.ScopeServicesRead, true},
+	"site_domain":   {auth.ScopeServicesRead, true},
+	"hosted_domain": {auth.ScopeServicesRead, true},
+	"cron_job":      {auth.ScopeServicesRead, true},
+	"php":           {auth.ScopeServicesRead, true},
+	"ftp_account":   {auth.ScopeServicesRead, true},
+	"shell":         {auth.ScopeServicesRead, true},
+	"template":      {auth.ScopeServicesRead, true},
+	"service":       {auth.ScopeServicesRead, false}, // but see managed
+	"addon":         {auth.ScopeServicesRead, false},
+	"scan":          {auth.ScopeServicesRead, false},
+	"sla":           {auth.ScopeServicesRead, false},
+	"order":         {auth.ScopeOrdersRead, false},
+	"invoice":       {auth.ScopeOrdersRead, false},
+	"wallet":        {auth.ScopeWalletRead, false},
+	"domain":        {auth.ScopeDomainsRead, false},
+	"monitor":       {auth.ScopeMonitorsRead, false},
+	"ai":            {auth.ScopeAIRead, false},
+	"insight":       {auth.ScopeAIRead, false},
+}
+
+// readScopes are the scopes of groups, in the order of the specification.
 func readScopes() (scopes []string) {
 	of := map[string]bool{}
-	for _, scope := range scopeOf {
-		of[scope] = true
+	for _, g := range groups {
+		of[g.scope] = true
 	}
 	for _, scope := range auth.Scopes {
 		if of[scope] {
@@ -68,12 +90,6 @@ func readScopes() (scopes []string) {
 		}
 	}
 	return scopes
-}
-
-// management are the groups that belong to the management of a service, and not to what it costs.
-var management = map[string]bool{
-	"backup": true, "ssl": true, "mailbox": true, "database": true, "site_domain": true, "cron_job": true, "php": true, "ftp_account": true, "shell": true,
-	"template": true, "hosted_domain": true,
 }
 
 // managed are the events of a service itself that say nothing of money.
@@ -119,14 +135,15 @@ type filter struct {
 }
 
 func (f filter) admits(c change) bool {
-	group, _, _ := strings.Cut(c.Type, ".")
-	if scope, known := scopeOf[group]; !known || !f.caller.HasScope(scope) {
+	name, _, _ := strings.Cut(c.Type, ".")
+	g, known := groups[name]
+	if !known || !f.caller.HasScope(g.scope) {
 		return false
 	}
 	if f.service != 0 && (c.ServiceID == nil || *c.ServiceID != f.service) {
 		return false
 	}
-	return f.caller.OnlyService == 0 || management[group] || managed[c.Type]
+	return f.caller.OnlyService == 0 || g.management || managed[c.Type]
 }
 
 // follow opens the events of the caller's account.

@@ -22,7 +22,23 @@ type Base struct {
 	Queue    jobs.Enqueuer
 	Services Services
 	Panels   Panels
-	Outbox   outbox.Events // where collections tell what became of their things
+	Outbox   outbox.Events // see Tell
+}
+
+// changedWire is the data of the event that tells what became of a thing.
+type changedWire struct {
+	ID        int64  `json:"id"`
+	ServiceID int64  `json:"service_id"`
+	Status    string `json:"status"` // such as active, failed or removed
+}
+
+// Tell emits the event group.changed for who shows a thing of a service: it has come to rest in a state, and nothing else need
+// follow. Its subject is the thing and not the service, whose events are numbered without a gap for those that webhooks are sent to.
+func (b Base) Tell(ctx context.Context, tx *db.Tx, group string, of Owned, status string) error {
+	return b.Outbox.Emit(ctx, tx, outbox.Event{
+		Type: group + ".changed", AccountID: of.AccountID, Subject: group, SubjectID: of.ID,
+		Data: changedWire{ID: of.ID, ServiceID: of.ServiceID, Status: status},
+	})
 }
 
 // Target names the service that a job is about. The arguments of a section's job embed it and add their kind.
@@ -285,24 +301,12 @@ func (c Collection[R, C, P]) failed(ctx context.Context, tx *db.Tx, r R, key str
 	return c.tell(ctx, tx, r, string(Failed))
 }
 
-// changedWire is the data of the event that tells what became of a thing on the panel.
-type changedWire struct {
-	ID        int64  `json:"id"`
-	ServiceID int64  `json:"service_id"`
-	Status    string `json:"status"` // active, failed or removed
-}
-
-// tell emits the event of what became of a row's thing, for who shows it: nothing else need follow. Its subject is the thing
-// and not the service, whose events are numbered without a gap for those that webhooks are sent to.
+// tell tells what became of a row's thing.
 func (c Collection[R, C, P]) tell(ctx context.Context, tx *db.Tx, r R, status string) error {
 	if c.Event == "" {
 		return nil
 	}
-	i := r.AsItem()
-	return c.Outbox.Emit(ctx, tx, outbox.Event{
-		Type: c.Event + ".changed", AccountID: i.AccountID, Subject: c.Event, SubjectID: i.ID,
-		Data: changedWire{ID: i.ID, ServiceID: i.ServiceID, Status: status},
-	})
+	return c.Tell(ctx, tx, c.Event, r.AsItem().Owned, status)
 }
 
 // failureKey is the public key for what the panel refuses for good.

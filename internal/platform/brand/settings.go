@@ -90,10 +90,10 @@ var lookalikes = strings.NewReplacer(
 // SpeaksFor reports whether a name is read as that of a company, or as a part of it, such as "Stead Support": whatever case,
 // spaces and signs, and with letters of other alphabets or digits that look like those of the other.
 func SpeaksFor(name, company string) bool {
-	if seen(company) == "" {
+	switch seen(company) {
+	case "":
 		return false
-	}
-	if seen(name) == seen(company) {
+	case seen(name):
 		return true
 	}
 	words, own := strings.Fields(spaced(name)), strings.Fields(spaced(company))
