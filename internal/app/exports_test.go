@@ -178,7 +178,8 @@ func (w *world) holdsEverything(all map[string]string) {
 			continue // the owner has written none
 		}
 		pattern := "^" + places.ReplaceAllString(regexp.QuoteMeta(strings.NewReplacer("{", "<", "}", ">").Replace(f.File)), "") + "$"
-		pattern = regexp.MustCompile(`<[a-z_]+>`).ReplaceAllString(pattern, `[a-z0-9]+`)
+		pattern = strings.Replace(pattern, "<picture>", "(logo|icon)", 1)
+		pattern = regexp.MustCompile(`<[a-z_]+>`).ReplaceAllString(pattern, `[0-9]+`)
 		if f.Raw {
 			pattern = strings.TrimSuffix(pattern, "$") + "-.+$"
 		} else {

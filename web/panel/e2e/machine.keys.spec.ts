@@ -151,10 +151,11 @@ test("row 10, in en: PHP, a task, logs, a key, FTP and a shell", async ({ page, 
   await page.keyboard.press("Control+F6");
   await expect(page.getByRole("switch", { name: l("terminal.reader") })).toBeFocused();
 
-  // Deleting asks, and the focus stays in the page.
   // Forward, round the page: backward leads into the shell again, to which Tab belongs.
   await keys.press(menu.getByRole("link", { name: l("app.nav.service.access"), exact: true }));
   await atPage(page, l("access.title"));
+
+  // Deleting asks, and the focus stays in the page.
   await keys.press(page.getByRole("button", { name: like(l("access.remove", { name: `§${user}` })) }));
   await keys.press(dialog.getByRole("button", { name: like(l("access.remove", { name: `§${user}` })) }));
   await expect(page.getByRole("row").filter({ hasText: user })).toBeHidden({ timeout: 60_000 });
