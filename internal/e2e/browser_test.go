@@ -286,7 +286,7 @@ const overlook = `(() => {
   const named = e => e.innerText?.trim() || e.getAttribute('aria-label') || e.querySelector('[alt]:not([alt=""])');
   say(document.title.trim(), 'no title');
   say(/^(uz|ru|en)$/.test(document.documentElement.lang), 'no language');
-  const h1 = document.querySelectorAll('h1:not(.frame h1)').length;
+  const h1 = document.querySelectorAll('h1:not(#root > .frame h1)').length;
   say(h1 === 1, h1 + ' headings h1');
   for (const e of document.querySelectorAll('input:not([type=hidden], :disabled), select, textarea'))
     say([...e.labels].some(l => l.textContent.trim()) || e.getAttribute('aria-label'), 'no label: ' + e.outerHTML.slice(0, 200));
@@ -309,7 +309,7 @@ const overlook = `(() => {
 func (v *visitor) look() {
 	v.t.Helper()
 	if strings.HasPrefix(ask[string](v, "location.pathname"), "/panel/") {
-		v.do(chromedp.WaitVisible(chromedp.CSS("h1:not(.frame h1)"))) // a script draws the page in the place of the frame
+		v.do(chromedp.WaitVisible(chromedp.CSS("h1:not(#root > .frame h1)"))) // a script draws the page in the place of the frame
 	}
 	for _, wrong := range ask[[]string](v, overlook) {
 		v.t.Error(wrong)
