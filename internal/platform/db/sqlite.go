@@ -83,10 +83,11 @@ const busyTimeout = "busy_timeout(2000)"
 // takes the write lock at once, so it never fails half way because of another writer.
 func openFile(ctx context.Context, path string, pragmas ...string) (*sql.DB, error) {
 	q := url.Values{"_txlock": {"immediate"}, "_pragma": append([]string{busyTimeout}, pragmas...)}
-	d, err := sql.Open("sqlite", "file:"+(&url.URL{Path: path}).EscapedPath()+"?"+q.Encode())
+	c, err := sqlite.NewConnector("file:" + (&url.URL{Path: path}).EscapedPath() + "?" + q.Encode())
 	if err != nil {
 		return nil, fmt.Errorf("db: open SQLite: %w", err)
 	}
+	d := sql.OpenDB(keeper{c})
 	if err := d.PingContext(ctx); err != nil {
 		_ = d.Close()
 		return nil, fmt.Errorf("db: open SQLite file %s: %w", path, err)
