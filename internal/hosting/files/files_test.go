@@ -257,7 +257,7 @@ func TestEveryKindOfFailureHasItsKey(t *testing.T) {
 		if rec.Code != want.status || key(rec) != want.key {
 			t.Errorf("%s: %d %s, want %d %s", kind, rec.Code, rec.Body, want.status, want.key)
 		}
-		if strings.Contains(rec.Body.String(), "s14") {
+		if strings.Contains(rec.Body.String(), "panel-account-14") {
 			t.Errorf("%s: the panel's words were sent: %s", kind, rec.Body)
 		}
 	}

@@ -116,7 +116,7 @@ func newWorld(t testing.TB, p panel.Panel, limits panel.Limits) *world {
 		provisioning:  {Panel: "it", Ref: "s11", Status: "provisioning"},
 		onBarePanel:   {Panel: "bare", Ref: "s12", Status: "active"},
 		onLostPanel:   {Panel: "lost", Ref: "s13", Status: "active"},
-		onBrokenPanel: {Panel: "broken", Ref: "s14", Status: "active"},
+		onBrokenPanel: {Panel: "broken", Ref: "panel-account-14", Status: "active"},
 	} {
 		on.ServiceID, on.AccountID = id, owner
 		services.Add(t, on)
