@@ -18,6 +18,7 @@ import (
 	"stead.dev/stead/internal/front/doctor"
 	"stead.dev/stead/internal/hosting/nodes"
 	"stead.dev/stead/internal/node/adminer"
+	"stead.dev/stead/internal/node/databases"
 	"stead.dev/stead/internal/node/machine"
 	"stead.dev/stead/internal/node/mailguard"
 	"stead.dev/stead/internal/platform/api"
@@ -88,7 +89,9 @@ func Examine(ctx context.Context, cfg config.Config, version string) doctor.Repo
 		mailGuard = func(ctx context.Context) error {
 			return mailguard.Check(ctx, mailguard.Users{First: machine.FirstUID, Last: machine.LastUID})
 		}
-		hasAdminer = adminer.Installed
+		if mariadb, postgresql := databases.Installed(); mariadb || postgresql {
+			hasAdminer = adminer.Installed
+		}
 	}
 	var rooms func(context.Context, *db.DB) ([]doctor.Room, error)
 	if cfg.Panel == config.PanelNodes {

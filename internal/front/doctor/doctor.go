@@ -63,7 +63,8 @@ type Installation struct {
 	// MailGuard checks that the users of accounts reach no mail servers, on a hosting machine of the kind linux; nil
 	// elsewhere.
 	MailGuard func(ctx context.Context) error
-	// Adminer reports whether this hosting machine, of the kind linux, has what opens databases in browsers; nil elsewhere.
+	// Adminer reports whether this hosting machine, of the kind linux and with databases, has what opens them in browsers; nil
+	// elsewhere.
 	Adminer func() bool
 	// Nodes lists the hosting machines that have joined, and calls each.
 	Nodes func(ctx context.Context, d *db.DB) ([]Node, error)
