@@ -78,6 +78,7 @@ export const staffRoutes = [
   "/staff/announcements/new",
   "/staff/articles",
   "/staff/articles/new?kind=blog",
+  "/staff/pictures",
   "/staff/catalog",
   "/staff/tax",
   "/staff/domain-prices",

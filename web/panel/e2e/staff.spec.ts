@@ -273,6 +273,17 @@ test("an article is written, looked at, published and taken back", async ({ page
   await page.getByRole("button", { name: "Remove" }).click();
   await page.getByRole("dialog").getByRole("button", { name: "Remove" }).click();
   await expect(page.getByText("The text is removed")).toBeVisible();
+
+  // With the article gone, nothing shows its picture.
+  await page.getByRole("link", { name: "Pictures" }).click();
+  await page.getByLabel("Name").fill(slug);
+  await page.keyboard.press("Enter");
+  const picture = page.getByRole("row", { name: new RegExp(`${slug}-1.png`) });
+  await expect(picture.getByText("1 × 1 pixels")).toBeVisible();
+  await picture.getByRole("button", { name: "Remove" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Remove" }).click();
+  await expect(page.getByText("The picture is removed")).toBeVisible();
+  await expect(page.getByText("No such pictures")).toBeVisible();
 });
 
 test("a queue is paused and works again", async ({ page }) => {

@@ -39,9 +39,20 @@ export function Articles({ search: raw, onSearch }: StaffPage) {
       {t("articles.new")}
     </Button>
   );
+  const actions = (
+    <Group>
+      <Button
+        variant="default"
+        renderRoot={(props) => <Link to="/staff/$" params={{ _splat: "pictures" }} {...props} />}
+      >
+        {t("articles.pictures")}
+      </Button>
+      {add}
+    </Group>
+  );
   return (
     <>
-      <PageHeader title={t("articles.title")} description={t("articles.description")} actions={add} />
+      <PageHeader title={t("articles.title")} description={t("articles.description")} actions={actions} />
       <Group align="flex-end" mb="md">
         <Filter
           label={t("articles.kind")}

@@ -97,8 +97,16 @@ export const withdrawArticle = (id: number, language: ArticleDraft["language"]) 
       params: { path: { article: id, language } },
     }),
   );
+export type Picture = Schemas["AdminArticlePicture"];
+
+export const pictures = queryOptions({
+  queryKey: ["staff", "articlePictures"],
+  queryFn: ({ signal }) => call(staff.GET("/api/v1/admin/article-pictures", { signal })),
+});
 /** Keeps a picture that texts can show. */
 export const addPicture = (body: Schemas["StaffAddPictureBody"]) =>
   call(staff.POST("/api/v1/admin/article-pictures", { body }));
+export const removePicture = (picture: string) =>
+  call(staff.DELETE("/api/v1/admin/article-pictures/{picture}", { params: { path: { picture } } }));
 export const removeArticle = (id: number, language: ArticleDraft["language"]) =>
   call(staff.DELETE("/api/v1/admin/articles/{article}/{language}", { params: { path: { article: id, language } } }));

@@ -1,1 +1,0 @@
-import{Xi as e}from"./first-DiSXYygJ.js";import{_ as t}from"./shared-CO-jwi6x.js";function n(){let n=e();return async e=>{await n.invalidateQueries({queryKey:[`staff`]}),t(e)}}export{n as t};

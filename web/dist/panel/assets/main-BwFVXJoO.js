@@ -1,0 +1,1 @@
+import"./first-Dr5b1FzE.js";

@@ -1,0 +1,1 @@
+import"./first-CwBez100.js";

@@ -1,1 +1,0 @@
-import{fi as e}from"./first-DiSXYygJ.js";import{t}from"./start-Czu65-i-.js";var n,r=()=>n??=e({uz:()=>t(()=>import(`./staff.uz-CDiJ-n4f.js`),[]),ru:()=>t(()=>import(`./staff.ru-_qMfohP5.js`),[]),en:()=>t(()=>import(`./staff.en-VKw5nI0X.js`),[])});export{r as t};

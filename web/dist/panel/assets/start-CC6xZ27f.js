@@ -1,1 +1,0 @@
-import"./start-Czu65-i-.js";

@@ -1,0 +1,1 @@
+import"./start-CgA5jCr4.js";

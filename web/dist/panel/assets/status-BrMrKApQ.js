@@ -1,1 +1,0 @@
-import{r as e}from"./shared-CO-jwi6x.js";import{t}from"./texts-Bj1q2owx.js";import{Zi as n}from"./first-DiSXYygJ.js";var r=n(),i={open:`busy`,waiting:`warn`,answered:`good`,closed:`neutral`};function a({status:n}){return(0,r.jsx)(e,{tone:i[n],label:t(`status.${n}`)})}export{a as t};

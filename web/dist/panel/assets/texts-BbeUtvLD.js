@@ -1,0 +1,1 @@
+import{gi as e}from"./first-CwBez100.js";var t=e(`staffservices`);export{t};

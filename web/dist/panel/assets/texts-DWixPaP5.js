@@ -1,0 +1,1 @@
+import{gi as e}from"./first-Dr5b1FzE.js";var t=e(`staffservices`);export{t};

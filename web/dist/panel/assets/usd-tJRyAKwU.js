@@ -1,0 +1,1 @@
+import{T as e}from"./shared-B2ycg6pL.js";var t=t=>e({amount:t,currency:`USD`});export{t};
