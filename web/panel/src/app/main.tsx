@@ -5,7 +5,7 @@ import "./app.css";
 import { QueryClientProvider } from "@tanstack/react-query";
 import { RouterProvider } from "@tanstack/react-router";
 import { setNonce } from "get-nonce";
-import { StrictMode } from "react";
+import { StrictMode, startTransition } from "react";
 import { createRoot } from "react-dom/client";
 
 import { setLanguage } from "~/i18n/i18n";
@@ -33,14 +33,19 @@ keepFocus();
 
 const root = document.getElementById("root");
 if (!root) throw new Error("the page has no root");
-createRoot(root).render(
-  <StrictMode>
-    <Look>
-      <QueryClientProvider client={queryClient}>
-        <RouterProvider router={router} />
-        <WhoIsThere />
-        <SessionDialog />
-      </QueryClientProvider>
-    </Look>
-  </StrictMode>,
+const app = createRoot(root);
+// As a transition React draws in small steps, so that what somebody does meanwhile is answered. What the server has drawn stays
+// until then.
+startTransition(() =>
+  app.render(
+    <StrictMode>
+      <Look>
+        <QueryClientProvider client={queryClient}>
+          <RouterProvider router={router} />
+          <WhoIsThere />
+          <SessionDialog />
+        </QueryClientProvider>
+      </Look>
+    </StrictMode>,
+  ),
 );

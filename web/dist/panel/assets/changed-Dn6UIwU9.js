@@ -1,1 +1,0 @@
-import{Xi as e}from"./first-Dr5b1FzE.js";import{_ as t}from"./shared-BYvRv0aC.js";function n(){let n=e();return async e=>{await n.invalidateQueries({queryKey:[`staff`]}),t(e)}}export{n as t};

@@ -1,1 +1,0 @@
-import"./first-Dr5b1FzE.js";

@@ -1,1 +1,0 @@
-import"./start-XI-UzNZH.js";

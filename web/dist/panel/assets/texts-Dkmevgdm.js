@@ -1,1 +1,0 @@
-import{gi as e}from"./first-Dr5b1FzE.js";var t=e(`stafftickets`);export{t};

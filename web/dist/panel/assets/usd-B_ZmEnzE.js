@@ -1,1 +1,0 @@
-import{T as e}from"./shared-BYvRv0aC.js";var t=t=>e({amount:t,currency:`USD`});export{t};
