@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -104,7 +105,8 @@ func runBench(tb testing.TB, a *App) {
 	go func() { ended <- a.Run(ctx) }()
 	tb.Cleanup(func() {
 		stop()
-		if err := <-ended; err != nil {
+		// Jobs of the last payments may still be many: then they are left, as by a server that stops.
+		if err := <-ended; err != nil && !errors.Is(err, context.DeadlineExceeded) {
 			tb.Error(err)
 		}
 	})
