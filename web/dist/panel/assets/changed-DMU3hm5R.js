@@ -1,1 +1,0 @@
-import{Xi as e}from"./first-CwBez100.js";import{_ as t}from"./shared-B2ycg6pL.js";function n(){let n=e();return async e=>{await n.invalidateQueries({queryKey:[`staff`]}),t(e)}}export{n as t};

@@ -1,1 +1,0 @@
-import"./first-CwBez100.js";

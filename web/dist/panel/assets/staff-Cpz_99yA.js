@@ -1,1 +1,0 @@
-import{fi as e}from"./first-CwBez100.js";import{t}from"./start-CgA5jCr4.js";var n,r=()=>n??=e({uz:()=>t(()=>import(`./staff.uz-CNeszBzK.js`),[]),ru:()=>t(()=>import(`./staff.ru-B1l270r0.js`),[]),en:()=>t(()=>import(`./staff.en-DKs2MXD0.js`),[])});export{r as t};

@@ -1,0 +1,1 @@
+import"./start-Bmpu9NF4.js";

@@ -1,1 +1,0 @@
-import"./start-CgA5jCr4.js";
