@@ -80,9 +80,10 @@ func private(path string) error {
 const busyTimeout = "busy_timeout(2000)"
 
 // openFile opens the file with the given pragmas on every connection. BEGIN is IMMEDIATE: a transaction that may write
-// takes the write lock at once, so it never fails half way because of another writer.
+// takes the write lock at once, so it never fails half way because of another writer. Times, which only River writes as such,
+// are in UTC and in a form that SQLite's functions know; the driver's own would compare wrongly with other texts.
 func openFile(ctx context.Context, path string, pragmas ...string) (*sql.DB, error) {
-	q := url.Values{"_txlock": {"immediate"}, "_pragma": append([]string{busyTimeout}, pragmas...)}
+	q := url.Values{"_txlock": {"immediate"}, "_time_format": {"sqlite"}, "_timezone": {"UTC"}, "_pragma": append([]string{busyTimeout}, pragmas...)}
 	c, err := sqlite.NewConnector("file:" + (&url.URL{Path: path}).EscapedPath() + "?" + q.Encode())
 	if err != nil {
 		return nil, fmt.Errorf("db: open SQLite: %w", err)

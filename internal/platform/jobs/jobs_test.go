@@ -371,6 +371,56 @@ func TestFailedJobsComeAtOnceWhenTheyAreToldTo(t *testing.T) {
 	})
 }
 
+// TestAJobThatIsTriedAgain comes when it should on a server whose clock is not UTC, and is listed while it waits and when it is done.
+func TestAJobThatIsTriedAgain(t *testing.T) { // not parallel: the zone is the process's
+	zone := time.Local
+	time.Local = time.FixedZone("UTC+5", 5*60*60)
+	t.Cleanup(func() { time.Local = zone })
+	for name, again := range map[string]error{"failed": errors.New("the machine is down"), "paused": river.JobSnooze(2 * time.Second)} {
+		t.Run(name, func(t *testing.T) {
+			testkit.Engines(t, func(t *testing.T, d *db.DB, _ *clock.Fake) {
+				var up atomic.Bool
+				q := newQueue(t, d, func(context.Context, int64) error {
+					if up.Load() {
+						return nil
+					}
+					return again
+				}, func() {})
+				began := time.Now()
+				err := d.InTx(t.Context(), func(ctx context.Context, tx *db.Tx) error { return q.Enqueue(ctx, tx, countArgs{N: 7}, nil) })
+				if err != nil {
+					t.Fatal(err)
+				}
+				listed := func(states ...string) (l jobs.Listed) {
+					t.Helper()
+					testkit.Eventually(t, time.Minute, func() bool {
+						for _, state := range states {
+							all, _, err := q.List(t.Context(), d, jobs.Filter{State: state, Kind: "test.count"}, 10, 0)
+							if err != nil {
+								t.Fatal(err)
+							}
+							if len(all) == 1 && all[0].NextAt.After(all[0].CreatedAt) {
+								l = all[0]
+								return true
+							}
+						}
+						return false
+					}, "the job is "+states[0])
+					return l
+				}
+				l := listed("retryable", "scheduled", "available")
+				if l.CreatedAt.Before(began.Add(-2*time.Second)) || l.NextAt.After(time.Now().Add(30*time.Second)) || name == "failed" && l.Error != again.Error() {
+					t.Errorf("while it waits: %+v", l)
+				}
+				up.Store(true)
+				if l := listed("completed"); name == "failed" && l.Error != again.Error() {
+					t.Errorf("when it is done: %+v", l)
+				}
+			})
+		})
+	}
+}
+
 // What customers wait for does not stand behind what follows from other orders, and that not behind what the clock brings.
 func TestWhatIsWaitedForComesFirst(t *testing.T) {
 	t.Parallel()
