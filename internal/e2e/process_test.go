@@ -133,6 +133,7 @@ func (in *installation) start(t *testing.T, args ...string) *process {
 		<-p.exited
 		if t.Failed() {
 			t.Logf("log of the server:\n%s", tail(p.logged(), 6000))
+			t.Logf("errors in it:\n%s", tail(p.errors(), 6000))
 		}
 	})
 	return p
@@ -162,6 +163,17 @@ func (in *installation) serve(t *testing.T, args ...string) *process {
 	}, "the server is ready")
 	p.took = time.Since(began)
 	return p
+}
+
+// errors are the lines of the log that are errors.
+func (p *process) errors() string {
+	var lines strings.Builder
+	for line := range strings.Lines(p.logged()) {
+		if strings.Contains(line, `"level":"ERROR"`) {
+			lines.WriteString(line)
+		}
+	}
+	return lines.String()
 }
 
 // findURLs parses the addresses from the server's log line.

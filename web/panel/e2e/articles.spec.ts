@@ -4,7 +4,7 @@ import { join } from "node:path";
 
 import type { Page } from "@playwright/test";
 
-import { expect, test, unique, type Customer } from "./fixture";
+import { drawn, expect, test, unique, type Customer } from "./fixture";
 import { languages, like, reader, type Lang, type Reader } from "./texts";
 
 // The steps of the knowledge base's articles are tried: those of each article by a walk of this file, or by the test that
@@ -96,7 +96,7 @@ const walks: Record<string, (walk: Walk) => Promise<void>> = {
 
   "your-account": async ({ page, l, picture }) => {
     await page.goto("/panel/");
-    await expect(page.getByRole("heading", { level: 1 })).toBeVisible();
+    await drawn(page);
     await picture("overview", 1080); // with the menu
     await page.goto("/panel/account/profile");
     await expect(page.getByRole("combobox", { name: l("account.profile.locale") })).toBeVisible();

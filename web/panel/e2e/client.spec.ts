@@ -1,4 +1,4 @@
-import { expect, stead, test, unique } from "./fixture";
+import { drawn, expect, stead, test, unique } from "./fixture";
 
 const logo =
   '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 90 20"><rect width="90" height="20" rx="9" fill="#7a0f5f"/></svg>';
@@ -72,7 +72,7 @@ test("a reseller's client finds the site in the reseller's brand, and nothing of
   await expect(visitor.locator("main form button")).toHaveCSS("background-color", "rgb(122, 15, 95)");
   await visitor.locator("main form button").click();
   await visitor.waitForURL(/\/client\/panel\//);
-  await expect(visitor.getByRole("heading", { level: 1 })).toBeVisible();
+  await drawn(visitor);
   await branded();
   await visitor.getByRole("button", { name: "Open the menu" }).click();
   for (const [name, address] of [

@@ -3,7 +3,7 @@ import { createRequire } from "node:module";
 
 import type { Page } from "@playwright/test";
 
-import { expect, test } from "./fixture";
+import { drawn, expect, test } from "./fixture";
 import { routes, staffRoutes } from "./routes";
 
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
@@ -106,6 +106,7 @@ function accessible(pages: string[]) {
             }, `/panel${address}`);
             await expect(page).not.toHaveTitle("");
           }
+          await drawn(page);
           await expect(page.getByRole("heading", { level: 1 })).toBeVisible();
           await settled();
           const said = ({ scheme, width, lang }: Look) => `${route} in ${scheme}, ${lang}, ${width} px`;

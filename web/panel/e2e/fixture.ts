@@ -72,13 +72,17 @@ export class Customer {
 
 export const unique = (prefix: string) => prefix + randomBytes(5).toString("hex");
 
+/** Waits until the application has replaced the frame that the server draws, whose heading is the same. */
+export const drawn = (page: Page) => page.locator(".frame").waitFor({ state: "detached" });
+
 /** Signs a page in, by the form that people use. */
 export async function signIn(page: Page, email: string, password: string) {
   await page.goto("/login?next=/panel/");
   await page.locator("[name=email]").fill(email);
   await page.locator("[name=password]").fill(password);
   await page.locator("main form button").first().click();
-  await page.waitForURL(/\/panel/);
+  await page.waitForURL((url) => url.pathname.startsWith("/panel/"));
+  await drawn(page);
 }
 
 /** What the hosting machine serves for a domain, whatever the DNS says. */

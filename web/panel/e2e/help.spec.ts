@@ -1,13 +1,16 @@
-import { expect, test } from "./fixture";
+import { drawn, expect, test } from "./fixture";
 
 test("Ctrl-K finds pages and services, and the assistant hands over to support", async ({ page, customer }) => {
   const name = "palette-" + Date.now() + ".example.com";
   const service = await customer.service({ domain: name });
   await page.goto("/panel/");
-  await expect(page.getByRole("heading", { level: 1 })).toBeVisible();
+  await drawn(page);
 
   const search = page.getByPlaceholder("Find pages, services, domains and articles");
-  await page.keyboard.press("Control+k");
+  await expect(async () => {
+    await page.keyboard.press("Control+k"); // nobody hears it before the page is ready
+    await expect(search).toBeVisible({ timeout: 5_000 });
+  }).toPass();
   await search.fill("walle");
   await page.getByRole("button", { name: "Wallet", exact: true }).waitFor();
   await page.keyboard.press("Enter");

@@ -1,4 +1,4 @@
-import { expect, test, unique } from "./fixture";
+import { drawn, expect, test, unique } from "./fixture";
 
 // What takes time ends in a notice, also when the page was closed or loaded anew meanwhile, and in one only.
 test("what ends while the page is away is told once", async ({ page, customer }) => {
@@ -17,11 +17,11 @@ test("what ends while the page is away is told once", async ({ page, customer })
   await expect(told).toBeHidden();
 
   await page.reload();
-  await expect(page.getByRole("heading", { level: 1 })).toBeVisible();
+  await drawn(page);
 
   // A second one is told while the page is open, and the list follows by itself. The first one is not told again.
   await page.goto("/panel/services");
-  await expect(page.getByRole("heading", { level: 1 })).toBeVisible();
+  await drawn(page);
   const other = unique("open") + ".example.com";
   await customer.service({ domain: other });
   await expect(page.getByText(`${other} is ready`)).toBeVisible();
