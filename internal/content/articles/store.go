@@ -189,7 +189,7 @@ func put(ctx context.Context, tx *db.Tx, a Article) (id int64, err error) {
 	err = tx.QueryRow(ctx, `INSERT INTO articles (kind, slug, category, position, published_at, source, version) VALUES ($1, $2, $3, $4, $5, $6, 1)
 		ON CONFLICT (kind, slug) DO UPDATE SET category = excluded.category, position = excluded.position,
 			published_at = excluded.published_at, source = excluded.source, version = articles.version + 1
-		RETURNING id`, a.Kind, a.Slug, a.Category, a.Position, orNull(a.PublishedAt), a.source).Scan(&id)
+		RETURNING id`, a.Kind, a.Slug, a.Category, a.Position, db.OrNull(a.PublishedAt), a.source).Scan(&id)
 	if err != nil {
 		return 0, err
 	}
@@ -204,20 +204,12 @@ func put(ctx context.Context, tx *db.Tx, a Article) (id int64, err error) {
 		}
 		_, err = tx.Exec(ctx, `INSERT INTO articles_texts (article_id, lang, title, description, keywords, author, updated_at, draft, body, sort_key)
 			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
-			id, lang, t.Title, t.Description, string(keywords), t.Author, orNull(t.UpdatedAt), t.Draft, t.Body, sortKey(lang, t.Title))
+			id, lang, t.Title, t.Description, string(keywords), t.Author, db.OrNull(t.UpdatedAt), t.Draft, t.Body, sortKey(lang, t.Title))
 		if err != nil {
 			return 0, err
 		}
 	}
 	return id, nil
-}
-
-// orNull is nil for the zero time.
-func orNull(t time.Time) *time.Time {
-	if t.IsZero() {
-		return nil
-	}
-	return &t
 }
 
 func remove(ctx context.Context, tx *db.Tx, k Kind, slug string) error {

@@ -7,6 +7,7 @@ import (
 	"stead.dev/stead/internal/hosting/site"
 	"stead.dev/stead/internal/platform/api"
 	"stead.dev/stead/internal/platform/auth"
+	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/fault"
 	"stead.dev/stead/internal/platform/page"
 	"stead.dev/stead/internal/port/panel"
@@ -83,13 +84,6 @@ type findingWire struct {
 
 func findingOf(f finding) findingWire { return findingWire{f.expected, f.found, f.ok} }
 
-func pointer(t time.Time) *time.Time {
-	if t.IsZero() {
-		return nil
-	}
-	return &t
-}
-
 func (v mailContext) wire(b box) mailboxWire {
 	m := b.what
 	const mebibyte = 1 << 20
@@ -98,9 +92,9 @@ func (v mailContext) wire(b box) mailboxWire {
 		MeasuredAt: b.measuredAt, Aliases: m.Aliases, ForwardTo: m.ForwardTo, KeepCopy: m.KeepCopy, CatchAll: m.CatchAll,
 		Autoresponder: replyWire{
 			m.Autoresponder.Enabled, m.Autoresponder.Subject, m.Autoresponder.Body,
-			pointer(m.Autoresponder.StartsAt), pointer(m.Autoresponder.EndsAt),
+			db.OrNull(m.Autoresponder.StartsAt), db.OrNull(m.Autoresponder.EndsAt),
 		},
-		Protocols: protocolsWire(m.Protocols), SendLimitPerHour: m.SendLimitPerHour, SpamThreshold: spamThreshold(m), LastLoginAt: pointer(m.LastLoginAt), CreatedAt: b.createdAt,
+		Protocols: protocolsWire(m.Protocols), SendLimitPerHour: m.SendLimitPerHour, SpamThreshold: spamThreshold(m), LastLoginAt: db.OrNull(m.LastLoginAt), CreatedAt: b.createdAt,
 	}
 	w.Status, w.StatusReason = b.visibleStatus(v.on, v.domains)
 	for _, d := range v.domains {

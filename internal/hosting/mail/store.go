@@ -49,14 +49,6 @@ func texts(all []string) (string, error) {
 	return string(data), err
 }
 
-// orNull is a time as it is stored: null for zero.
-func orNull(t time.Time) *time.Time {
-	if t.IsZero() {
-		return nil
-	}
-	return &t
-}
-
 // values are what should be of a mailbox.
 func (b box) values() (site.Values, error) {
 	m, reply := b.what, b.what.Autoresponder
@@ -68,7 +60,7 @@ func (b box) values() (site.Values, error) {
 	return site.Values{
 		"address": m.Address, "domain": b.domain(), "password_hash": m.PasswordHash, "quota_mb": m.QuotaMB, "aliases": aliases,
 		"forward_to": forwards, "keep_copy": m.KeepCopy, "catch_all": m.CatchAll, "reply_enabled": reply.Enabled,
-		"reply_subject": reply.Subject, "reply_body": reply.Body, "reply_from": orNull(reply.StartsAt), "reply_until": orNull(reply.EndsAt),
+		"reply_subject": reply.Subject, "reply_body": reply.Body, "reply_from": db.OrNull(reply.StartsAt), "reply_until": db.OrNull(reply.EndsAt),
 		"imap": m.Protocols.IMAP, "pop3": m.Protocols.POP3, "smtp_out": m.Protocols.SMTPOut, "send_limit": m.SendLimitPerHour,
 		"spam_threshold": m.SpamThreshold,
 		"suspended":      m.Suspended,
@@ -107,7 +99,7 @@ func setToldSuspended(ctx context.Context, tx *db.Tx, b box) (bool, error) {
 func setUse(ctx context.Context, tx *db.Tx, id int64, m panel.Mailbox, isFull bool) error {
 	_, err := tx.Exec(ctx, `UPDATE mail_boxes SET used_bytes = $1, messages = $2, last_login_at = COALESCE($3, last_login_at), measured_at = $4,
 			is_full = $5 WHERE id = $6`,
-		m.UsedBytes, m.Messages, orNull(m.LastLoginAt), tx.Now, isFull, id)
+		m.UsedBytes, m.Messages, db.OrNull(m.LastLoginAt), tx.Now, isFull, id)
 	return err
 }
 

@@ -73,10 +73,10 @@ func (f jsonField) Scan(src any) error {
 	return fmt.Errorf("db: JSON in a column of %T", src)
 }
 
-// OrNull is nil where v is its zero value: what a column, or a member of an answer, then has as null.
+// OrNull is nil where v is its zero value, of a time in whatever zone: what a column, or a member of an answer, then has as null.
 func OrNull[T comparable](v T) *T {
 	var nothing T
-	if v == nothing {
+	if t, ok := any(v).(time.Time); v == nothing || ok && t.IsZero() {
 		return nil
 	}
 	return &v

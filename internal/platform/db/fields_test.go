@@ -108,3 +108,15 @@ func BenchmarkMapping(b *testing.B) {
 		}
 	}
 }
+
+func TestNothingIsNull(t *testing.T) {
+	if got := db.OrNull(time.Time{}.In(time.FixedZone("UTC+5", 5*60*60))); got != nil {
+		t.Errorf("no time is %v", got)
+	}
+	if got := db.OrNull(""); got != nil {
+		t.Errorf("no text is %q", *got)
+	}
+	if got := db.OrNull(7); got == nil || *got != 7 {
+		t.Errorf("7 is %v", got)
+	}
+}
