@@ -10,7 +10,7 @@ test("rows 7 and 8, in ru: a mailbox is made and set up, and a database made and
   customer,
   expected,
 }) => {
-  test.setTimeout(300_000); // on a machine that may be busy
+  test.setTimeout(600_000); // on a machine that may be busy
   expected.push("422", "404"); // what is refused, and the template that the site has not
   const { keys, l, open, domain } = await begin(page, customer, "ru");
   const dialog = page.getByRole("dialog");
@@ -27,14 +27,14 @@ test("rows 7 and 8, in ru: a mailbox is made and set up, and a database made and
   // Its password, once, and what a phone needs.
   const address = `info@${domain}`;
   const phone = page.getByRole("dialog", { name: address });
-  await expect(phone.getByText(l("mail.password.once"))).toBeVisible({ timeout: 60_000 });
-  await expect(phone.getByRole("img", { name: l("mail.connect.qr") })).toBeVisible({ timeout: 60_000 });
+  await expect(phone.getByText(l("mail.password.once"))).toBeVisible({ timeout: 180_000 });
+  await expect(phone.getByRole("img", { name: l("mail.connect.qr") })).toBeVisible({ timeout: 180_000 });
   await expect(phone.getByText(address, { exact: true }).last()).toBeVisible();
   await page.keyboard.press("Escape");
   await expect(dialog).toHaveCount(0);
   await somewhere(page);
   const box = page.getByRole("row").filter({ hasText: address });
-  await expect(box.getByText(l("mail.status.active"))).toBeVisible({ timeout: 60_000 });
+  await expect(box.getByText(l("mail.status.active"))).toBeVisible({ timeout: 180_000 });
 
   await keys.press(page.getByRole("button", { name: l("mail.settings", { address }) }));
   await keys.type(phone.getByLabel(l("mail.field.quota_mb")), "512");
@@ -61,7 +61,7 @@ test("rows 7 and 8, in ru: a mailbox is made and set up, and a database made and
   await page.keyboard.type("shop");
   await page.keyboard.press("Enter");
   const row = page.getByRole("row").filter({ hasText: "_shop" });
-  await expect(row.getByText(l("databases.status.active"))).toBeVisible({ timeout: 60_000 });
+  await expect(row.getByText(l("databases.status.active"))).toBeVisible({ timeout: 180_000 });
   const name = await row.getByRole("cell").first().innerText();
 
   // The password is shown once.
@@ -85,11 +85,11 @@ test("rows 7 and 8, in ru: a mailbox is made and set up, and a database made and
   await expect(dialog.getByRole("textbox")).toBeFocused();
   await page.keyboard.type(name);
   await page.keyboard.press("Enter");
-  await expect(row).toBeHidden({ timeout: 60_000 });
+  await expect(row).toBeHidden({ timeout: 180_000 });
 });
 
 test("row 10, in en: PHP, a task, logs, a key, FTP and a shell", async ({ page, customer, expected }) => {
-  test.setTimeout(300_000);
+  test.setTimeout(600_000);
   expected.push("422", "404"); // the shell is off at first, and the site has no template
   const { keys, l, open } = await begin(page, customer, "en");
   const dialog = page.getByRole("dialog");
@@ -98,7 +98,7 @@ test("row 10, in en: PHP, a task, logs, a key, FTP and a shell", async ({ page, 
   await keys.type(page.getByLabel("memory_limit", { exact: true }), "96M");
   await page.keyboard.press("Enter");
   await expect(page.getByText(l("php.saved"))).toBeVisible();
-  await expect(page.getByText(l("php.status.active"), { exact: true })).toBeVisible({ timeout: 60_000 });
+  await expect(page.getByText(l("php.status.active"), { exact: true })).toBeVisible({ timeout: 180_000 });
 
   await open("cron");
   await keys.press(page.getByRole("button", { name: l("cron.add") }).first());
@@ -118,7 +118,7 @@ test("row 10, in en: PHP, a task, logs, a key, FTP and a shell", async ({ page, 
 
   await open("logs");
   await keys.choose(page.getByRole("radiogroup"), l("logs.type.cron"));
-  await expect(page.getByRole("cell").filter({ hasText: "echo it ran" }).first()).toBeVisible({ timeout: 60_000 });
+  await expect(page.getByRole("cell").filter({ hasText: "echo it ran" }).first()).toBeVisible({ timeout: 180_000 });
   await keys.type(page.getByRole("searchbox", { name: l("logs.filter") }), "nothing like that");
   await page.keyboard.press("Enter");
   await expect(page.getByText(l("logs.none", { q: "nothing like that" }))).toBeVisible();
@@ -137,7 +137,7 @@ test("row 10, in en: PHP, a task, logs, a key, FTP and a shell", async ({ page, 
   await keys.type(dialog.getByLabel(l("access.field.username"), { exact: true }), user);
   await page.keyboard.press("Enter");
   await expect(page.getByRole("row").filter({ hasText: user }).getByText(l("access.status.active"))).toBeVisible({
-    timeout: 60_000,
+    timeout: 180_000,
   });
   await somewhere(page);
   await keys.press(page.getByRole("switch", { name: l("access.shell") }), { key: "Space", back: true });
@@ -145,7 +145,7 @@ test("row 10, in en: PHP, a task, logs, a key, FTP and a shell", async ({ page, 
 
   const menu = page.getByRole("navigation", { name: l("app.menu") });
   await keys.press(menu.getByRole("link", { name: l("app.nav.service.terminal"), exact: true }), { back: true });
-  await expect(page.getByText(l("terminal.state.open"), { exact: true })).toBeVisible({ timeout: 60_000 });
+  await expect(page.getByText(l("terminal.state.open"), { exact: true })).toBeVisible({ timeout: 180_000 });
   await page.keyboard.type("echo $((40+2)) by hand\n");
   await expect(page.locator(".xterm-rows")).toContainText("42 by hand");
   await page.keyboard.press("Control+F6");
@@ -158,6 +158,6 @@ test("row 10, in en: PHP, a task, logs, a key, FTP and a shell", async ({ page, 
   // Deleting asks, and the focus stays in the page.
   await keys.press(page.getByRole("button", { name: like(l("access.remove", { name: `§${user}` })) }));
   await keys.press(dialog.getByRole("button", { name: like(l("access.remove", { name: `§${user}` })) }));
-  await expect(page.getByRole("row").filter({ hasText: user })).toBeHidden({ timeout: 60_000 });
+  await expect(page.getByRole("row").filter({ hasText: user })).toBeHidden({ timeout: 180_000 });
   await somewhere(page);
 });

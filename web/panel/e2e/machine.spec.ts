@@ -20,7 +20,7 @@ test("WordPress is dragged into the panel, installed, broken in the terminal, an
   customer,
   expected,
 }) => {
-  test.setTimeout(300_000); // on a machine that may be busy
+  test.setTimeout(600_000); // on a machine that may be busy
   expected.push("422"); // the shell is off at first
   const here = await mkdtemp(join(tmpdir(), "stead-wordpress-"));
   try {
@@ -51,7 +51,7 @@ test("WordPress is dragged into the panel, installed, broken in the terminal, an
     await dialog.getByLabel("Name").fill("blog");
     await dialog.getByRole("button", { name: "New database" }).click();
     const row = page.getByRole("row").filter({ hasText: "_blog" });
-    await Promise.all([uploaded, expect(row.getByText("Active")).toBeVisible({ timeout: 60_000 })]);
+    await Promise.all([uploaded, expect(row.getByText("Active")).toBeVisible({ timeout: 180_000 })]);
     const name = await row.getByRole("cell").first().innerText();
     const host = /127\.0\.0\.1:\d+/.exec(await row.innerText())?.[0] ?? "";
 
@@ -73,7 +73,7 @@ test("WordPress is dragged into the panel, installed, broken in the terminal, an
     await site.locator("#pass1").fill("correct horse battery staple");
     await site.locator("#admin_email").fill(customer.email);
     await site.getByRole("button", { name: "Install WordPress" }).click();
-    await expect(site.getByRole("heading", { name: "Success!" })).toBeVisible({ timeout: 60_000 });
+    await expect(site.getByRole("heading", { name: "Success!" })).toBeVisible({ timeout: 180_000 });
     await site.goto(`http://${domain}/`);
     await expect(site.getByText("Hello world!").first()).toBeVisible();
 
