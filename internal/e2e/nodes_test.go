@@ -23,6 +23,7 @@ import (
 type agent struct {
 	dir, address, sites string
 	env                 []string
+	program             string // that runs it
 	cmd                 *exec.Cmd
 	log                 bytes.Buffer
 }
@@ -45,7 +46,7 @@ func diskOfItsOwn(t *testing.T) string {
 // newAgent joins a machine to the control plane.
 func newAgent(t *testing.T, in *installation, control, name string, flags ...string) *agent {
 	t.Helper()
-	a := &agent{dir: filepath.Join(diskOfItsOwn(t), "data"), address: testkit.Address(t), sites: testkit.Address(t)}
+	a := &agent{program: in.binary(), dir: filepath.Join(diskOfItsOwn(t), "data"), address: testkit.Address(t), sites: testkit.Address(t)}
 	a.env = []string{
 		"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir(), "STEAD_DATA_DIR=" + a.dir, "STEAD_AGENT_LISTEN=" + a.address,
 		"STEAD_NODE_LISTEN=" + a.sites,
@@ -58,7 +59,7 @@ func newAgent(t *testing.T, in *installation, control, name string, flags ...str
 	if !strings.Contains(invitation.Command, "https://"+control) {
 		t.Errorf("the command to run there is %q", invitation.Command)
 	}
-	machine := &installation{env: a.env}
+	machine := &installation{env: a.env, program: a.program}
 	stdout, stderr, code := machine.runWith(t, invitation.Token+"\n", "node", "join", "--url", "https://"+control, "--token-stdin", "--address", a.address)
 	if code != 0 {
 		t.Fatalf("join: exit code %d\n%s%s", code, stdout, stderr)
@@ -72,7 +73,7 @@ func newAgent(t *testing.T, in *installation, control, name string, flags ...str
 
 func (a *agent) start(t *testing.T) {
 	t.Helper()
-	a.cmd = exec.Command(binary, "node")
+	a.cmd = exec.Command(a.program, "node")
 	a.cmd.Env, a.cmd.Stderr = a.env, &a.log
 	if err := a.cmd.Start(); err != nil {
 		t.Fatal(err)

@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -45,7 +46,12 @@ func buildAndRun(m *testing.M) int {
 }
 
 // installation is a data directory and a database: what remains when the process has ended.
-type installation struct{ env []string }
+type installation struct {
+	env     []string
+	program string // that runs it; empty: this release's
+}
+
+func (in *installation) binary() string { return cmp.Or(in.program, binary) }
 
 // engines runs f for an installation on each engine, at the same time as each other and as other tests: nothing may
 // come after it in a test.
@@ -67,7 +73,7 @@ func newInstallation(t *testing.T, env ...string) *installation {
 	return &installation{env: append([]string{
 		"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir(), "STEAD_DATA_DIR=" + filepath.Join(testkit.DatabaseDir(t), "data"),
 		"STEAD_LISTEN=127.0.0.1:0", "STEAD_NODE_LISTEN=127.0.0.1:0", "STEAD_OPS_LISTEN=127.0.0.1:0", "STEAD_DNS_LISTEN=127.0.0.1:0",
-		"STEAD_THROTTLE=false", "STEAD_SHUTDOWN_TIMEOUT=20s",
+		"STEAD_THROTTLE=false", "STEAD_SHUTDOWN_TIMEOUT=20s", "STEAD_DATABASE_WAIT=30s", // beside all other tests
 	}, env...)}
 }
 
@@ -82,7 +88,7 @@ func (in *installation) runWith(t *testing.T, stdin string, args ...string) (std
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	var out, errs bytes.Buffer
-	c := exec.CommandContext(ctx, binary, args...)
+	c := exec.CommandContext(ctx, in.binary(), args...)
 	c.Env, c.Stdin, c.Stdout, c.Stderr = in.env, strings.NewReader(stdin), &out, &errs
 	err := c.Run()
 	var exit *exec.ExitError
@@ -120,7 +126,7 @@ type process struct {
 // start starts a server. It is killed with the test if it still runs then.
 func (in *installation) start(t *testing.T, args ...string) *process {
 	t.Helper()
-	p := &process{cmd: exec.Command(binary, append([]string{"serve"}, args...)...), exited: make(chan struct{})}
+	p := &process{cmd: exec.Command(in.binary(), append([]string{"serve"}, args...)...), exited: make(chan struct{})}
 	p.cmd.Env = in.env
 	p.cmd.Stdout = &lockedWriter{mu: &p.mu, w: &p.stdout}
 	p.cmd.Stderr = &lockedWriter{mu: &p.mu, w: &p.log}

@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"stead.dev/stead/internal/platform/testkit"
 )
 
@@ -26,7 +28,8 @@ type cluster struct {
 	entrance *process // what customers reach: its url is the balancer's
 }
 
-func newCluster(t *testing.T) *cluster {
+// newCluster starts a cluster of the given program.
+func newCluster(t *testing.T, program string) *cluster {
 	t.Helper()
 	haproxy, err := exec.LookPath("haproxy")
 	if err != nil {
@@ -44,6 +47,7 @@ func newCluster(t *testing.T) *cluster {
 		in := newInstallation(t, "STEAD_DATABASE_URL="+database, "STEAD_BASE_URL=http://"+web, "STEAD_LISTEN="+c.address[i],
 			"STEAD_TRUSTED_PROXIES=127.0.0.1", "STEAD_SHUTDOWN_DELAY=2s", "STEAD_NODE_LISTEN=off", "STEAD_PANEL=nodes",
 			"STEAD_NODES_LISTEN="+control, "STEAD_NODES_URL=https://"+nodes, "STEAD_DATABASE_CONNECTIONS=8", "STEAD_DATABASE_READERS=8")
+		in.program = program
 		if key != "" {
 			in.env = append(in.env, "STEAD_SECRET_KEY="+key)
 		}
@@ -229,17 +233,67 @@ func (l *load) during(name string, happens func()) phase {
 	return p
 }
 
-// TestReplicasAndNodesAreLostAndReplacedUnderLoad: customers buy while a replica is killed, while a hosting machine is killed, and while
-// all replicas are replaced one after the other, as an upgrade does it. Nothing is lost or charged twice, a replacement fails no
-// call at all, and a killed replica at most those that it was answering.
+// lastRelease builds the program of the release that packaging/released names, from the repository's history.
+func lastRelease(t *testing.T) string {
+	t.Helper()
+	root := filepath.Join("..", "..")
+	line, err := os.ReadFile(filepath.Join(root, "packaging", "released"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	version, commit, ok := strings.Cut(strings.TrimSpace(string(line)), " ")
+	if !ok {
+		t.Fatalf("packaging/released does not name a version and its commit: %s", line)
+	}
+	source := t.TempDir()
+	program := filepath.Join(source, "stead-"+version)
+	for _, command := range [][]string{
+		{"git", "-C", root, "archive", "--output", filepath.Join(source, "source.tar"), commit},
+		{"tar", "-C", source, "-xf", filepath.Join(source, "source.tar")},
+		{"go", "build", "-C", source, "-ldflags", "-X stead.dev/stead/internal/platform/release.version=" + version, "-o", program, "./cmd/stead"},
+	} {
+		c := exec.CommandContext(t.Context(), command[0], command[1:]...)
+		c.Env = append(os.Environ(), "CGO_ENABLED=0")
+		if output, err := c.CombinedOutput(); err != nil {
+			t.Fatalf("%s: %v\n%s\nThe source of %s comes from the history of the repository, which a shallow clone lacks", command, err, output, version)
+		}
+	}
+	if said, _, _ := (&installation{program: program}).run(t, "version"); !strings.Contains(said, version) {
+		t.Fatalf("the program of %s says of itself: %s", version, said)
+	}
+	return program
+}
+
+// TestReplicasAndNodesAreLostAndReplacedUnderLoad: customers buy while all replicas and hosting machines of the last release are replaced
+// by those of this one, while a replica is killed, and while a hosting machine is killed. Nothing is lost or charged twice, an upgrade
+// fails no call at all, and a killed replica at most those that it was answering.
 func TestReplicasAndNodesAreLostAndReplacedUnderLoad(t *testing.T) {
 	t.Parallel()
-	c := newCluster(t)
+	c := newCluster(t, lastRelease(t))
 	c.replicas[0].must(t, &struct{}{}, "admin", "wallet", "credit", demoEmail, "50000", "--reason", "a test")
 	buyer := c.entrance.signIn(t)
 	earlier, before, _ := buyer.charges()
 	l := &load{customer: buyer, plan: buyer.plan()}
 
+	replaced := l.during("each replica and each hosting machine is upgraded", func() {
+		for i, in := range c.replicas {
+			c.running[i].terminate(t)
+			c.running[i].ends(t)
+			in.program = binary
+			c.start(i)
+		}
+		for _, n := range c.nodes {
+			n.kill(t)
+			n.program = binary
+			n.start(t)
+		}
+	})
+	if replaced.failed > 0 {
+		t.Errorf("%d calls failed while replicas were replaced", replaced.failed)
+	}
+	for i := range c.nodes {
+		testkit.Eventually(t, time.Minute, func() bool { return c.replicas[0].state(t, c.node(i)) == "active" }, "the upgraded node reports")
+	}
 	l.during("nothing happens", func() {})
 	killed := l.during("a replica is killed", func() {
 		c.running[0].kill(t)
@@ -256,17 +310,6 @@ func TestReplicasAndNodesAreLostAndReplacedUnderLoad(t *testing.T) {
 	if lost.failed > 0 {
 		t.Errorf("%d calls failed by the death of a hosting machine", lost.failed)
 	}
-	c.nodes[0].start(t)
-	replaced := l.during("each replica is replaced", func() {
-		for i := range c.running {
-			c.running[i].terminate(t)
-			c.running[i].ends(t)
-			c.start(i)
-		}
-	})
-	if replaced.failed > 0 {
-		t.Errorf("%d calls failed while replicas were replaced", replaced.failed)
-	}
 
 	charged, after, held := buyer.charges()
 	for _, order := range l.paid {
@@ -278,4 +321,25 @@ func TestReplicasAndNodesAreLostAndReplacedUnderLoad(t *testing.T) {
 		t.Errorf("%d orders were charged and %d paid; %d cents are held, the balance went from %d to %d", len(charged)-len(earlier), len(l.paid), held, before, after)
 	}
 	c.replicas[0].ledgerIsWhole(t)
+	if lost := c.givenUp(); len(lost) > 0 {
+		t.Errorf("jobs were given up: %v", lost)
+	}
+}
+
+// givenUp lists the jobs that are not tried again although they failed, each with its kind and its last error.
+func (c *cluster) givenUp() (lost []string) {
+	c.t.Helper()
+	conn, err := pgx.Connect(c.t.Context(), c.replicas[0].get("STEAD_DATABASE_URL"))
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	defer func() { _ = conn.Close(c.t.Context()) }()
+	rows, err := conn.Query(c.t.Context(), `SELECT kind || ': ' || COALESCE(errors[array_length(errors, 1)] ->> 'error', '') FROM river_job WHERE state IN ('discarded', 'cancelled')`)
+	if err == nil {
+		lost, err = pgx.CollectRows(rows, pgx.RowTo[string])
+	}
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return lost
 }

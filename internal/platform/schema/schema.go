@@ -6,9 +6,8 @@
 // is its one writer. The comment beside or above a column says what it means, and
 // docs/schema.md is made of these comments (make schema).
 //
-// Until the first tag, a change of a table edits its section's file. From then on a
-// released file is never edited: a change is a new file with a higher number, named
-// NNNN_section_change.sql.
+// A released file is never edited: a change of a table is a new file with a higher
+// number, named NNNN_section_change.sql.
 //
 // Words in double braces differ between the engines and are replaced when a file
 // is read:
