@@ -106,3 +106,14 @@ test("a domain is registered, locked and given name servers", async ({ page, cus
   await page.getByRole("region", { name: "Name servers" }).getByRole("button", { name: "Save" }).click();
   await expect(page.getByText("The registry has the name servers")).toBeVisible();
 });
+
+test("prices in soʻm are those that the server tells", async ({ page, customer }) => {
+  await customer.call("PATCH", "/me", { currency: "UZS" });
+  const { data } = await customer.call<{
+    data: { type: string; plans: { prices: { price: { currency: string; display: string } }[] }[] }[];
+  }>("GET", "/catalog");
+  const price = data.find((product) => product.type === "hosting")?.plans[0]?.prices[0]?.price;
+  expect(price?.currency).toBe("UZS");
+  await page.goto("/panel/order?lang=uz");
+  await expect(page.getByText(price?.display ?? "").first()).toBeVisible();
+});

@@ -1,20 +1,40 @@
 import type { components } from "~/api/schema";
 
 import { currentLang } from "./i18n";
+import * as uzbek from "./uzbek";
+
+const isUzbek = () => currentLang() === "uz";
+
+/** The language by whose rules numbers are written. */
+const numberLang = () => (isUzbek() ? uzbek.numberLang : currentLang());
 
 export type Money = components["schemas"]["Money"];
 
-/** An amount in its display currency. The server's text is used for languages in which it was written. */
+/** Digits after the decimal mark of the currencies whose amounts have not two, as the server counts them (internal/platform/money). */
+const decimals: Record<string, number> = { UZS: 0, KZT: 0 };
+
+/** What soʻm are called in languages for which browsers have no name. */
+const som: Partial<Record<string, string>> = { uz: "soʻm", ru: "сум" };
+
+/** An amount in its display currency. */
 export function money(amount: Pick<Money, "amount" | "currency">): string {
-  const digits = new Intl.NumberFormat("en", { style: "currency", currency: amount.currency }).resolvedOptions();
-  const scale = 10 ** (digits.maximumFractionDigits ?? 2);
-  return new Intl.NumberFormat(currentLang(), { style: "currency", currency: amount.currency }).format(
-    amount.amount / scale,
-  );
+  const digits = decimals[amount.currency] ?? 2;
+  return new Intl.NumberFormat(numberLang(), {
+    style: "currency",
+    currency: amount.currency,
+    currencyDisplay: "narrowSymbol",
+    minimumFractionDigits: digits,
+    maximumFractionDigits: digits,
+  })
+    .formatToParts(amount.amount / 10 ** digits)
+    .map(({ type, value }) =>
+      type === "currency" && amount.currency === "UZS" ? (som[currentLang()] ?? value) : value,
+    )
+    .join("");
 }
 
 export const number = (value: number, options?: Intl.NumberFormatOptions) =>
-  new Intl.NumberFormat(currentLang(), options).format(value);
+  new Intl.NumberFormat(numberLang(), options).format(value);
 
 const units = ["byte", "kilobyte", "megabyte", "gigabyte", "terabyte"] as const;
 
@@ -25,12 +45,11 @@ export function bytes(value: number): string {
     value /= 1024;
     at++;
   }
-  return number(value, {
-    style: "unit",
-    unit: units[at],
-    unitDisplay: "short",
-    maximumFractionDigits: value < 10 && at > 0 ? 1 : 0,
-  });
+  const unit = units[at] ?? "byte";
+  const maximumFractionDigits = value < 10 && at > 0 ? 1 : 0;
+  if (isUzbek()) return `${number(value, { maximumFractionDigits })} ${uzbek.units[unit]}`;
+  const unitDisplay = at > 0 ? "short" : "long"; // "5 byte" is no English
+  return number(value, { style: "unit", unit, unitDisplay, maximumFractionDigits });
 }
 
 /** A size in megabytes. */
@@ -38,20 +57,28 @@ export const megabytes = (value: number) => bytes(value * 1024 * 1024);
 
 const parse = (time: string | Date) => (typeof time === "string" ? new Date(time) : time);
 
-export const day = (time: string | Date) =>
-  new Intl.DateTimeFormat(currentLang(), { dateStyle: "medium" }).format(parse(time));
+/** A time in the reader's zone, or in another one. */
+function dateTime(time: Date, clock: "none" | "minutes" | "seconds", timeZone?: string): string {
+  if (isUzbek()) return uzbek.dateTime(time, clock, timeZone);
+  const timeStyle = ({ none: undefined, minutes: "short", seconds: "medium" } as const)[clock];
+  return new Intl.DateTimeFormat(currentLang(), { dateStyle: "medium", timeStyle, timeZone }).format(time);
+}
+
+export const day = (time: string | Date) => dateTime(parse(time), "none");
 
 /** A day of the calendar, such as "2026-11-27", which is the same in all zones. */
-export const date = (calendarDay: string) =>
-  new Intl.DateTimeFormat(currentLang(), { dateStyle: "medium", timeZone: "UTC" }).format(new Date(calendarDay));
+export const date = (calendarDay: string) => dateTime(new Date(calendarDay), "none", "UTC");
 
-export const moment = (time: string | Date) =>
-  new Intl.DateTimeFormat(currentLang(), { dateStyle: "medium", timeStyle: "short" }).format(parse(time));
+export const moment = (time: string | Date) => dateTime(parse(time), "minutes");
 
-export const utc = (time: string | Date) =>
-  new Intl.DateTimeFormat(currentLang(), { dateStyle: "medium", timeStyle: "medium", timeZone: "UTC" }).format(
-    parse(time),
-  ) + " UTC";
+export const utc = (time: string | Date) => dateTime(parse(time), "seconds", "UTC") + " UTC";
+
+/** A month of the calendar, such as "2026-11". */
+export function month(calendarMonth: string): string {
+  const first = new Date(`${calendarMonth}-01T00:00:00Z`);
+  if (isUzbek()) return uzbek.month(first, "UTC");
+  return new Intl.DateTimeFormat(currentLang(), { month: "long", year: "numeric", timeZone: "UTC" }).format(first);
+}
 
 const steps: [Intl.RelativeTimeFormatUnit, number][] = [
   ["year", 365 * 24 * 3600],
@@ -65,18 +92,20 @@ const steps: [Intl.RelativeTimeFormatUnit, number][] = [
 /** How far a time is from now, such as "in 3 days". */
 export function relative(time: string | Date, now = new Date()): string {
   const seconds = (parse(time).getTime() - now.getTime()) / 1000;
-  const format = new Intl.RelativeTimeFormat(currentLang(), { numeric: "auto" });
   for (const [unit, length] of steps) {
-    if (Math.abs(seconds) >= length || unit === "second") return format.format(Math.round(seconds / length), unit);
+    if (Math.abs(seconds) < length && unit !== "second") continue;
+    const count = Math.round(seconds / length);
+    if (isUzbek()) return uzbek.relative(count, unit);
+    return new Intl.RelativeTimeFormat(currentLang(), { numeric: "auto" }).format(count, unit);
   }
   return "";
 }
 
-const percentFormat = (digits: number) =>
-  new Intl.NumberFormat(currentLang(), { style: "percent", maximumFractionDigits: digits });
-
 /** A share of 1, such as 0.25. */
-export const percent = (share: number, digits = 0) => percentFormat(digits).format(share);
+export const percent = (share: number, digits = 0) =>
+  isUzbek()
+    ? number(share * 100, { maximumFractionDigits: digits }) + "%"
+    : number(share, { style: "percent", maximumFractionDigits: digits });
 
 /** The sum of amounts of one currency. */
 export const sum = (first: Money, ...rest: Money[]): Money =>

@@ -2,8 +2,7 @@ import { Card, Group, NativeSelect, SimpleGrid, Stack, Text, Title } from "@mant
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 
-import { currentLang } from "~/i18n/i18n";
-import { money, percent } from "~/i18n/formats";
+import { money, month as named, percent } from "~/i18n/formats";
 import { AnchorLink } from "~/ui/AnchorLink";
 import { DataTable } from "~/ui/DataTable";
 import { Load } from "~/ui/Load";
@@ -19,11 +18,6 @@ const share = (value: string | null) => (value === null ? "–" : percent(Number
 
 /** A year of months, this one first. */
 const months = () => Array.from({ length: 12 }, (_, back) => monthBefore(new Date(), back));
-
-const named = (month: string) =>
-  new Intl.DateTimeFormat(currentLang(), { month: "long", year: "numeric", timeZone: "UTC" }).format(
-    new Date(`${month}-01T00:00:00Z`),
-  );
 
 /** The uptime of a month beside what the plan promises, and what is given back. */
 export function Sla({ service }: { service: number }) {
