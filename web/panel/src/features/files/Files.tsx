@@ -266,23 +266,25 @@ export function EntryName({ service, entry, label }: { service: number; entry: E
         aria-label={t(`type.${entry.type}`)}
         role="img"
       />
-      {entry.type === "directory" ? (
-        <AnchorLink to="/services/$service/files/$" params={params} inherit>
-          {label ?? entry.name}
-        </AnchorLink>
-      ) : entry.type === "file" && !isArchive(entry.name) ? (
-        <AnchorLink to="/services/$service/edit/$" params={params} preload={false} inherit c="inherit">
-          {label ?? entry.name}
-        </AnchorLink>
-      ) : (
-        <span>{label ?? entry.name}</span>
-      )}
-      {entry.link_target && (
-        <Text span size="sm" c="dimmed">
-          → {entry.link_target}
-        </Text>
-      )}
-      {entry.path === "/public_html" && <Badge variant="light">{t("served")}</Badge>}
+      <Group gap={6} miw={0}>
+        {entry.type === "directory" ? (
+          <AnchorLink to="/services/$service/files/$" params={params} inherit>
+            {label ?? entry.name}
+          </AnchorLink>
+        ) : entry.type === "file" && !isArchive(entry.name) ? (
+          <AnchorLink to="/services/$service/edit/$" params={params} preload={false} inherit c="inherit">
+            {label ?? entry.name}
+          </AnchorLink>
+        ) : (
+          <span>{label ?? entry.name}</span>
+        )}
+        {entry.link_target && (
+          <Text span size="sm" c="dimmed">
+            → {entry.link_target}
+          </Text>
+        )}
+        {entry.path === "/public_html" && <Badge variant="light">{t("served")}</Badge>}
+      </Group>
     </Group>
   );
 }

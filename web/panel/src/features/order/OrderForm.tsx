@@ -483,14 +483,14 @@ function Addons({
         const cost = addonPrice(one, months);
         const count = wanted[one.key] ?? 0;
         return (
-          <Group key={one.key} justify="space-between" gap="xs" align="flex-start">
+          <Group key={one.key} justify="space-between" gap="xs" align="flex-start" wrap="nowrap">
             <Checkbox
               checked={count > 0}
               onChange={(event) => onWanted({ ...wanted, [one.key]: event.currentTarget.checked ? 1 : 0 })}
               label={inLang(one.name)}
               description={inLang(one.description)}
             />
-            <Group gap="xs">
+            <Group gap="xs" justify="flex-end" className={classes.price}>
               {count > 0 && one.max_quantity > 1 && (
                 <NumberInput
                   aria-label={t("quantity", { name: inLang(one.name) })}
