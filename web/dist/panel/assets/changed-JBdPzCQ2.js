@@ -1,1 +1,0 @@
-import{Xi as e}from"./first-BkvIpJk-.js";import{_ as t}from"./shared-CT3cvmc-.js";function n(){let n=e();return async e=>{await n.invalidateQueries({queryKey:[`staff`]}),t(e)}}export{n as t};

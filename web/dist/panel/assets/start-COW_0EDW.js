@@ -1,1 +1,0 @@
-import"./start-Bmpu9NF4.js";

@@ -1,0 +1,1 @@
+import{gi as e}from"./first-BFNKCBir.js";var t=e(`services`);export{t};

@@ -1,1 +1,0 @@
-import{T as e}from"./shared-CT3cvmc-.js";var t=t=>e({amount:t,currency:`USD`});export{t};
