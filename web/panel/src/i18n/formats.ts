@@ -80,7 +80,7 @@ export function month(calendarMonth: string): string {
   return new Intl.DateTimeFormat(currentLang(), { month: "long", year: "numeric", timeZone: "UTC" }).format(first);
 }
 
-const steps: [Intl.RelativeTimeFormatUnit, number][] = [
+const steps: [uzbek.Unit, number][] = [
   ["year", 365 * 24 * 3600],
   ["month", 30 * 24 * 3600],
   ["day", 24 * 3600],

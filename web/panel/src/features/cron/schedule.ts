@@ -1,3 +1,5 @@
+import { wallClock } from "~/i18n/localtime";
+
 /** An expression of crontab(5), as the server reads it: see internal/port/panel/schedule.go, which remains the judge. */
 interface Schedule {
   minute: Set<number>;
@@ -60,20 +62,8 @@ export function parse(expression: string): Schedule | null {
 
 /** How far a zone is before UTC at a time, in milliseconds. */
 function offset(zone: string, at: number): number {
-  const parts = Object.fromEntries(
-    new Intl.DateTimeFormat("en-US", {
-      timeZone: zone,
-      hourCycle: "h23",
-      year: "numeric",
-      month: "numeric",
-      day: "numeric",
-      hour: "numeric",
-      minute: "numeric",
-    })
-      .formatToParts(at)
-      .map(({ type, value }) => [type, Number(value)]),
-  ) as Record<"year" | "month" | "day" | "hour" | "minute", number>;
-  return Date.UTC(parts.year, parts.month - 1, parts.day, parts.hour, parts.minute) - Math.floor(at / 60_000) * 60_000;
+  const there = wallClock(at, zone);
+  return Date.UTC(there.year, there.month - 1, there.day, there.hour, there.minute) - Math.floor(at / 60_000) * 60_000;
 }
 
 /** The next times at which a job runs, at most `count`, within five years. */

@@ -1,1 +1,0 @@
-import{Xi as e}from"./first-BFNKCBir.js";import{_ as t}from"./shared-C84WHW2P.js";function n(){let n=e();return async e=>{await n.invalidateQueries({queryKey:[`staff`]}),t(e)}}export{n as t};

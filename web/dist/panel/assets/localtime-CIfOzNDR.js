@@ -1,1 +1,0 @@
-var e=e=>{if(!e)return``;let t=new Date(e);return new Date(t.getTime()-t.getTimezoneOffset()*6e4).toISOString().slice(0,16)},t=e=>e?new Date(e).toISOString():void 0;export{t as n,e as t};

@@ -1,0 +1,1 @@
+import"./first-5KhmDWbg.js";

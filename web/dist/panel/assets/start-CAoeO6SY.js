@@ -1,1 +1,0 @@
-import"./start-Dm173stg.js";

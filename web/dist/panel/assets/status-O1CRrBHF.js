@@ -1,1 +1,0 @@
-import{r as e}from"./shared-C84WHW2P.js";import{t}from"./texts-wY7bCW2n.js";import{Zi as n}from"./first-BFNKCBir.js";var r=n(),i={open:`busy`,waiting:`warn`,answered:`good`,closed:`neutral`};function a({status:n}){return(0,r.jsx)(e,{tone:i[n],label:t(`status.${n}`)})}export{a as t};

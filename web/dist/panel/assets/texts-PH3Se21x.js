@@ -1,1 +1,0 @@
-import{gi as e}from"./first-BFNKCBir.js";var t=e(`staffservices`);export{t};

@@ -1,0 +1,1 @@
+import{gi as e}from"./first-5KhmDWbg.js";var t=e(`staffmenu`);export{t};

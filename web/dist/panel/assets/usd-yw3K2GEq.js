@@ -1,1 +1,0 @@
-import{T as e}from"./shared-C84WHW2P.js";var t=t=>e({amount:t,currency:`USD`});export{t};
