@@ -18,7 +18,7 @@ import (
 func BenchmarkAtRest(b *testing.B) {
 	services := int(setting(b, "STEAD_BENCH_SERVICES", 1000))
 	for b.Loop() {
-		h := launch(b, filepath.Join(b.TempDir(), "data"), 100*services)
+		h := launch(b, filepath.Join(b.TempDir(), "data"), max(10_000, 20*services))
 		before := h.spent()
 		for i := range services {
 			h.call(http.MethodPost, fmt.Sprintf("/api/v1/orders/%d/pay", h.order(fmt.Sprintf("rest-%d.stead.test", i))), map[string]any{}, nil)

@@ -46,7 +46,13 @@ func diskOfItsOwn(t *testing.T) string {
 // newAgent joins a machine to the control plane.
 func newAgent(t *testing.T, in *installation, control, name string, flags ...string) *agent {
 	t.Helper()
-	a := &agent{program: in.binary(), dir: filepath.Join(diskOfItsOwn(t), "data"), address: testkit.Address(t), sites: testkit.Address(t)}
+	return newAgentAt(t, in, in.binary(), testkit.Address(t), control, name, flags...)
+}
+
+// newAgentAt joins a machine that runs a program and serves at an address.
+func newAgentAt(t *testing.T, in *installation, program, address, control, name string, flags ...string) *agent {
+	t.Helper()
+	a := &agent{program: program, dir: filepath.Join(diskOfItsOwn(t), "data"), address: address, sites: testkit.Address(t)}
 	a.env = []string{
 		"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir(), "STEAD_DATA_DIR=" + a.dir, "STEAD_AGENT_LISTEN=" + a.address,
 		"STEAD_NODE_LISTEN=" + a.sites,

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -18,13 +19,14 @@ import (
 	"stead.dev/stead/internal/platform/testkit"
 )
 
-// cluster is three replicas on one PostgreSQL, behind HAProxy as deploy/haproxy configures it, with three hosting machines.
+// cluster is three replicas on one PostgreSQL, behind HAProxy as deploy/haproxy configures it, with three hosting machines; each
+// has a network namespace of its own.
 type cluster struct {
 	t        *testing.T
 	replicas [3]*installation
-	address  [3]string // that each replica serves at
 	running  [3]*process
 	nodes    [3]*agent
+	machines struct{ replicas, nodes [3]*machine }
 	entrance *process // what customers reach: its url is the balancer's
 }
 
@@ -35,19 +37,24 @@ func newCluster(t *testing.T, program string) *cluster {
 	if err != nil {
 		t.Fatalf("%v: run the tests with `make test`, which installs it", err)
 	}
-	web, nodes := testkit.Address(t), testkit.Address(t)
+	n := newLAN(t)
+	web, nodes := testkit.Address(t), n.address(1)+":8444"
 	c := &cluster{t: t, entrance: &process{url: "http://" + web}}
 	balancer := exec.Command(haproxy, "-db", "-f", filepath.Join("..", "..", "deploy", "haproxy", "haproxy.cfg"))
 	balancer.Env = append(os.Environ(), "STEAD_WEB="+web, "STEAD_NODES="+nodes)
-	database := testkit.PostgresURL(t)
+	database, err := url.Parse(testkit.PostgresURL(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	database.Host = n.offer(database.Host)
 	var key string
 	for i := range c.replicas {
-		control := testkit.Address(t)
-		c.address[i] = testkit.Address(t)
-		in := newInstallation(t, "STEAD_DATABASE_URL="+database, "STEAD_BASE_URL=http://"+web, "STEAD_LISTEN="+c.address[i],
-			"STEAD_TRUSTED_PROXIES=127.0.0.1", "STEAD_SHUTDOWN_DELAY=2s", "STEAD_NODE_LISTEN=off", "STEAD_PANEL=nodes",
-			"STEAD_NODES_LISTEN="+control, "STEAD_NODES_URL=https://"+nodes, "STEAD_DATABASE_CONNECTIONS=8", "STEAD_DATABASE_READERS=8")
-		in.program = program
+		m := n.machine()
+		c.machines.replicas[i] = m
+		in := newInstallation(t, "STEAD_DATABASE_URL="+database.String(), "STEAD_BASE_URL=http://"+web, "STEAD_LISTEN="+m.address+":8080",
+			"STEAD_TRUSTED_PROXIES="+n.address(1), "STEAD_SHUTDOWN_DELAY=2s", "STEAD_NODE_LISTEN=off", "STEAD_PANEL=nodes",
+			"STEAD_NODES_LISTEN="+m.address+":8444", "STEAD_NODES_URL=https://"+nodes, "STEAD_DATABASE_CONNECTIONS=8", "STEAD_DATABASE_READERS=8")
+		in.program = m.program(program)
 		if key != "" {
 			in.env = append(in.env, "STEAD_SECRET_KEY="+key)
 		}
@@ -56,7 +63,7 @@ func newCluster(t *testing.T, program string) *cluster {
 		if key == "" {
 			key = c.key(in)
 		}
-		balancer.Env = append(balancer.Env, fmt.Sprintf("STEAD_%d=%s", i+1, c.address[i]), fmt.Sprintf("STEAD_NODES_%d=%s", i+1, control))
+		balancer.Env = append(balancer.Env, fmt.Sprintf("STEAD_%d=%s:8080", i+1, m.address), fmt.Sprintf("STEAD_NODES_%d=%s:8444", i+1, m.address))
 	}
 	if err := balancer.Start(); err != nil {
 		t.Fatal(err)
@@ -64,7 +71,9 @@ func newCluster(t *testing.T, program string) *cluster {
 	t.Cleanup(func() { _, _ = balancer.Process.Kill(), balancer.Wait() })
 	testkit.Eventually(t, time.Minute, func() bool { return ready(c.entrance.url) }, "a replica is reached through the balancer")
 	for i := range c.nodes {
-		c.nodes[i] = newAgent(t, c.replicas[i], nodes, c.node(i), "--location", "tashkent", "--disk-percent", "10000")
+		m := n.machine()
+		c.machines.nodes[i] = m
+		c.nodes[i] = newAgentAt(t, c.replicas[i], m.program(program), m.address+":8445", nodes, c.node(i), "--location", "tashkent", "--disk-percent", "10000")
 		c.nodes[i].start(t)
 	}
 	for i := range c.nodes {
@@ -89,7 +98,7 @@ func ready(url string) bool {
 func (c *cluster) start(i int) {
 	c.t.Helper()
 	c.running[i] = c.replicas[i].start(c.t, "--demo")
-	testkit.Eventually(c.t, time.Minute, func() bool { return ready("http://" + c.address[i]) }, "the replica is ready")
+	testkit.Eventually(c.t, time.Minute, func() bool { return ready("http://" + c.machines.replicas[i].address + ":8080") }, "the replica is ready")
 }
 
 // key is what the first replica seals secrets with; the others need the same.
@@ -265,8 +274,8 @@ func lastRelease(t *testing.T) string {
 }
 
 // TestReplicasAndNodesAreLostAndReplacedUnderLoad: customers buy while all replicas and hosting machines of the last release are replaced
-// by those of this one, while a replica is killed, and while a hosting machine is killed. Nothing is lost or charged twice, an upgrade
-// fails no call at all, and a killed replica at most those that it was answering.
+// by those of this one, while the power of a replica fails, and while that of a hosting machine fails. Nothing is lost or charged twice,
+// an upgrade fails no call at all, and a replica at most those that it was answering, which wait for no timeout of the balancer.
 func TestReplicasAndNodesAreLostAndReplacedUnderLoad(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t, lastRelease(t))
@@ -279,12 +288,12 @@ func TestReplicasAndNodesAreLostAndReplacedUnderLoad(t *testing.T) {
 		for i, in := range c.replicas {
 			c.running[i].terminate(t)
 			c.running[i].ends(t)
-			in.program = binary
+			in.program = c.machines.replicas[i].program(binary)
 			c.start(i)
 		}
-		for _, n := range c.nodes {
+		for i, n := range c.nodes {
 			n.kill(t)
-			n.program = binary
+			n.program = c.machines.nodes[i].program(binary)
 			n.start(t)
 		}
 	})
@@ -295,15 +304,21 @@ func TestReplicasAndNodesAreLostAndReplacedUnderLoad(t *testing.T) {
 		testkit.Eventually(t, time.Minute, func() bool { return c.replicas[0].state(t, c.node(i)) == "active" }, "the upgraded node reports")
 	}
 	l.during("nothing happens", func() {})
-	killed := l.during("a replica is killed", func() {
+	killed := l.during("the power of a replica fails", func() {
+		c.machines.replicas[0].cut()
 		c.running[0].kill(t)
 		<-time.After(3 * time.Second) // sleeps: its work is taken over meanwhile
 	})
 	if killed.failed > 8 { // 4 customers, each with one call at a time and one look at its order
 		t.Errorf("%d calls failed by the death of a replica", killed.failed)
 	}
+	if longest := killed.waited[len(killed.waited)-1]; longest > time.Minute {
+		t.Errorf("an order took %s to complete after the death of a replica", longest)
+	}
+	c.machines.replicas[0].plug()
 	c.start(0)
-	lost := l.during("a hosting machine is killed", func() {
+	lost := l.during("the power of a hosting machine fails", func() {
+		c.machines.nodes[0].cut()
 		c.nodes[0].kill(t)
 		<-time.After(3 * time.Second) // sleeps: orders are placed elsewhere meanwhile
 	})

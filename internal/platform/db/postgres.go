@@ -54,6 +54,7 @@ func openPool(ctx context.Context, c Config, readOnly bool) (*pgxpool.Pool, erro
 	pc.ConnConfig.RuntimeParams["tcp_keepalives_idle"] = "5"
 	pc.ConnConfig.RuntimeParams["tcp_keepalives_interval"] = "5"
 	pc.ConnConfig.RuntimeParams["tcp_keepalives_count"] = "2"
+	pc.ConnConfig.RuntimeParams["tcp_user_timeout"] = "15000" // for what it has sent to such a machine, of which keep-alives know nothing
 	if readOnly {
 		pc.ConnConfig.RuntimeParams["default_transaction_read_only"] = "on"
 	}

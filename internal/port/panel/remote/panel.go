@@ -67,8 +67,8 @@ var (
 // The timeout of a new connection, and how soon a dead peer is detected.
 const (
 	dialTimeout = 5 * time.Second
-	pingAfter   = 15 * time.Second
-	pingTimeout = 10 * time.Second
+	pingAfter   = 5 * time.Second
+	pingTimeout = 5 * time.Second
 )
 
 // New is the panel at cfg.Address. It connects when it is first called.
