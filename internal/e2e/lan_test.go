@@ -1,14 +1,17 @@
 package e2e
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
 	"net"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -17,23 +20,26 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// lan is machines of a test's own: network namespaces on one bridge. What ends on a machine that was cut off says no word to
-// the others, as when its power fails; what ends on a machine of the loopback has its connections closed by the kernel.
+// lan is machines of a test's own: network namespaces, and one more in which the bridge is that connects them. What ends on a machine
+// that was cut off says no word to the others, as when its power fails; what ends on the loopback has its connections closed by
+// the kernel. No interface comes or goes where other tests are: browsers would break off what they load.
 type lan struct {
 	t        *testing.T
-	name     string // begins the names of what it consists of
-	subnet   string // its first three numbers
+	name     string // of the namespace with the bridge, and begins those of the machines
 	machines int
 }
 
 // newLAN makes a network, which goes with the test.
 func newLAN(t *testing.T) *lan {
 	t.Helper()
-	n := &lan{t: t, name: fmt.Sprintf("st%06x", rand.IntN(1<<24)), subnet: fmt.Sprintf("198.18.%d", rand.IntN(256))} // RFC 2544
-	n.ip("link", "add", n.name, "type", "bridge")
-	t.Cleanup(func() { n.ip("link", "delete", n.name) })
-	n.ip("address", "add", n.address(1)+"/24", "dev", n.name)
-	n.ip("link", "set", n.name, "up")
+	n := &lan{t: t, name: fmt.Sprintf("st%06x", rand.IntN(1<<24))}
+	n.ip("netns", "add", n.name)
+	t.Cleanup(func() { n.ip("netns", "delete", n.name) })
+	for _, args := range [][]string{
+		{"link", "set", "lo", "up"}, {"link", "add", "bridge", "type", "bridge"}, {"address", "add", n.address(1) + "/24", "dev", "bridge"}, {"link", "set", "bridge", "up"},
+	} {
+		n.ip(append([]string{"-n", n.name}, args...)...)
+	}
 	return n
 }
 
@@ -45,8 +51,8 @@ func (n *lan) ip(args ...string) {
 	}
 }
 
-// address of a machine by its number; the test's own is the first.
-func (n *lan) address(machine int) string { return fmt.Sprintf("%s.%d", n.subnet, machine) }
+// address of a machine by its number (RFC 2544); the first is the namespace with the bridge.
+func (n *lan) address(machine int) string { return fmt.Sprintf("198.18.0.%d", machine) }
 
 // machine is a network namespace.
 type machine struct {
@@ -59,12 +65,11 @@ type machine struct {
 func (n *lan) machine() *machine {
 	n.t.Helper()
 	n.machines++
-	name := fmt.Sprintf("%s-%d", n.name, n.machines)
-	m := &machine{lan: n, name: name, cable: name, address: n.address(n.machines + 1)}
+	m := &machine{lan: n, name: fmt.Sprintf("%s-%d", n.name, n.machines), cable: fmt.Sprintf("cable%d", n.machines), address: n.address(n.machines + 1)}
 	n.ip("netns", "add", m.name)
 	n.t.Cleanup(func() { n.ip("netns", "delete", m.name) })
-	n.ip("link", "add", m.cable, "master", n.name, "type", "veth", "peer", "name", "eth0", "netns", m.name)
-	n.ip("link", "set", m.cable, "up")
+	n.ip("-n", n.name, "link", "add", m.cable, "master", "bridge", "type", "veth", "peer", "name", "eth0", "netns", m.name)
+	n.ip("-n", n.name, "link", "set", m.cable, "up")
 	for _, args := range [][]string{{"address", "add", m.address + "/24", "dev", "eth0"}, {"link", "set", "eth0", "up"}, {"link", "set", "lo", "up"}} {
 		n.ip(append([]string{"-n", m.name}, args...)...)
 	}
@@ -72,8 +77,8 @@ func (n *lan) machine() *machine {
 }
 
 // cut takes the machine off the network, until it is plugged in again.
-func (m *machine) cut()  { m.lan.ip("link", "set", m.cable, "down") }
-func (m *machine) plug() { m.lan.ip("link", "set", m.cable, "up") }
+func (m *machine) cut()  { m.lan.ip("-n", m.lan.name, "link", "set", m.cable, "down") }
+func (m *machine) plug() { m.lan.ip("-n", m.lan.name, "link", "set", m.cable, "up") }
 
 // program is a program that runs on the machine.
 func (m *machine) program(path string) string {
@@ -85,7 +90,56 @@ func (m *machine) program(path string) string {
 	return script
 }
 
-// offer hands connections of the machines to a server on the loopback. A machine that is silent is given up after 15 seconds, as
+// inside runs f where the bridge is: sockets stay in the namespace in which they were opened.
+func (n *lan) inside(f func() error) error {
+	own, err := os.Open("/proc/thread-self/ns/net")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = own.Close() }()
+	there, err := os.Open(filepath.Join("/run/netns", n.name))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = there.Close() }()
+	runtime.LockOSThread()
+	if err := unix.Setns(int(there.Fd()), unix.CLONE_NEWNET); err != nil {
+		runtime.UnlockOSThread()
+		return err
+	}
+	failed := f()
+	if err := unix.Setns(int(own.Fd()), unix.CLONE_NEWNET); err != nil {
+		return err // the thread stays locked, and ends with the goroutine
+	}
+	runtime.UnlockOSThread()
+	return failed
+}
+
+// dial connects to an address of the network.
+func (n *lan) dial(ctx context.Context, network, address string) (conn net.Conn, err error) {
+	err = n.inside(func() error {
+		conn, err = new(net.Dialer).DialContext(ctx, network, address)
+		return err
+	})
+	return conn, err
+}
+
+// client is an HTTP client that is connected to the network.
+func (n *lan) client() *http.Client {
+	return &http.Client{Transport: &http.Transport{DialContext: n.dial, DisableKeepAlives: true}, Timeout: 10 * time.Second}
+}
+
+// lead hands connections to an address of the loopback on to one of the network.
+func (n *lan) lead(from, to string) {
+	n.t.Helper()
+	listener, err := net.Listen("tcp", from)
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	n.forward(listener, func() (net.Conn, error) { return n.dial(context.WithoutCancel(n.t.Context()), "tcp", to) })
+}
+
+// offer hands connections of the machines on to a server of the loopback. A machine that is silent is given up after 15 seconds, as
 // Stead asks of a PostgreSQL.
 func (n *lan) offer(server string) (address string) {
 	n.t.Helper()
@@ -99,10 +153,19 @@ func (n *lan) offer(server string) (address string) {
 			return errors.Join(err, failed)
 		},
 	}
-	listener, err := config.Listen(n.t.Context(), "tcp", n.address(1)+":0")
-	if err != nil {
+	var listener net.Listener
+	if err := n.inside(func() (err error) {
+		listener, err = config.Listen(n.t.Context(), "tcp", n.address(1)+":0")
+		return err
+	}); err != nil {
 		n.t.Fatal(err)
 	}
+	n.forward(listener, func() (net.Conn, error) { return net.Dial("tcp", server) })
+	return listener.Addr().String()
+}
+
+// forward hands connections on, until the test ends.
+func (n *lan) forward(listener net.Listener, dial func() (net.Conn, error)) {
 	n.t.Cleanup(func() { _ = listener.Close() })
 	go func() {
 		for {
@@ -112,18 +175,17 @@ func (n *lan) offer(server string) (address string) {
 			}
 			go func() {
 				defer func() { _ = client.Close() }()
-				backend, err := net.Dial("tcp", server)
+				server, err := dial()
 				if err != nil {
 					return
 				}
-				defer func() { _ = backend.Close() }()
+				defer func() { _ = server.Close() }()
 				go func() {
-					_, _ = io.Copy(client, backend)
+					_, _ = io.Copy(client, server)
 					_ = client.Close()
 				}()
-				_, _ = io.Copy(backend, client)
+				_, _ = io.Copy(server, client)
 			}()
 		}
 	}()
-	return listener.Addr().String()
 }

@@ -26,6 +26,8 @@ type cluster struct {
 	replicas [3]*installation
 	running  [3]*process
 	nodes    [3]*agent
+	lan      *lan
+	database string // as the test reaches it
 	machines struct{ replicas, nodes [3]*machine }
 	entrance *process // what customers reach: its url is the balancer's
 }
@@ -39,14 +41,15 @@ func newCluster(t *testing.T, program string) *cluster {
 	}
 	n := newLAN(t)
 	web, nodes := testkit.Address(t), n.address(1)+":8444"
-	c := &cluster{t: t, entrance: &process{url: "http://" + web}}
-	balancer := exec.Command(haproxy, "-db", "-f", filepath.Join("..", "..", "deploy", "haproxy", "haproxy.cfg"))
-	balancer.Env = append(os.Environ(), "STEAD_WEB="+web, "STEAD_NODES="+nodes)
+	c := &cluster{t: t, lan: n, entrance: &process{url: "http://" + web}}
+	n.lead(web, n.address(1)+":8080")
+	balancer := exec.Command("ip", "netns", "exec", n.name, haproxy, "-db", "-f", filepath.Join("..", "..", "deploy", "haproxy", "haproxy.cfg"))
+	balancer.Env = append(os.Environ(), "STEAD_WEB="+n.address(1)+":8080", "STEAD_NODES="+nodes)
 	database, err := url.Parse(testkit.PostgresURL(t))
 	if err != nil {
 		t.Fatal(err)
 	}
-	database.Host = n.offer(database.Host)
+	c.database, database.Host = database.String(), n.offer(database.Host)
 	var key string
 	for i := range c.replicas {
 		m := n.machine()
@@ -69,7 +72,7 @@ func newCluster(t *testing.T, program string) *cluster {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _, _ = balancer.Process.Kill(), balancer.Wait() })
-	testkit.Eventually(t, time.Minute, func() bool { return ready(c.entrance.url) }, "a replica is reached through the balancer")
+	testkit.Eventually(t, time.Minute, func() bool { return ready(http.DefaultClient, c.entrance.url) }, "a replica is reached through the balancer")
 	for i := range c.nodes {
 		m := n.machine()
 		c.machines.nodes[i] = m
@@ -85,8 +88,8 @@ func newCluster(t *testing.T, program string) *cluster {
 func (c *cluster) node(i int) string { return fmt.Sprintf("node%d", i+1) }
 
 // ready tells whether requests may be sent to a server.
-func ready(url string) bool {
-	r, err := http.Get(url + "/readyz")
+func ready(client *http.Client, url string) bool {
+	r, err := client.Get(url + "/readyz")
 	if err != nil {
 		return false
 	}
@@ -98,7 +101,7 @@ func ready(url string) bool {
 func (c *cluster) start(i int) {
 	c.t.Helper()
 	c.running[i] = c.replicas[i].start(c.t, "--demo")
-	testkit.Eventually(c.t, time.Minute, func() bool { return ready("http://" + c.machines.replicas[i].address + ":8080") }, "the replica is ready")
+	testkit.Eventually(c.t, time.Minute, func() bool { return ready(c.lan.client(), "http://"+c.machines.replicas[i].address+":8080") }, "the replica is ready")
 }
 
 // key is what the first replica seals secrets with; the others need the same.
@@ -344,7 +347,7 @@ func TestReplicasAndNodesAreLostAndReplacedUnderLoad(t *testing.T) {
 // givenUp lists the jobs that are not tried again although they failed, each with its kind and its last error.
 func (c *cluster) givenUp() (lost []string) {
 	c.t.Helper()
-	conn, err := pgx.Connect(c.t.Context(), c.replicas[0].get("STEAD_DATABASE_URL"))
+	conn, err := pgx.Connect(c.t.Context(), c.database)
 	if err != nil {
 		c.t.Fatal(err)
 	}
