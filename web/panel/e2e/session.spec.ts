@@ -12,7 +12,8 @@ test("a session that ends while somebody types is renewed over the page", async 
   await page.getByRole("button", { name: "New database" }).first().click();
   await page.getByRole("dialog").getByLabel("Name").fill("shop");
   await context.clearCookies({ name: "stead_session" });
-  await page.getByRole("dialog").getByRole("button", { name: "New database" }).click();
+  // Not by the mouse: what the page reads by itself may have noticed first, and the question may cover the button.
+  await page.getByRole("dialog").getByRole("button", { name: "New database" }).dispatchEvent("click");
   const dialog = page.getByRole("alertdialog");
   await expect(dialog).toBeVisible();
   const [window] = await Promise.all([

@@ -28,24 +28,28 @@ window.addEventListener("vite:preloadError", (event) => {
 });
 
 setNonce(nonce);
-await setLanguage(boot.lang);
 keepFocus();
+void draw();
 
-const root = document.getElementById("root");
-if (!root) throw new Error("the page has no root");
-const app = createRoot(root);
-// As a transition React draws in small steps, so that what somebody does meanwhile is answered. What the server has drawn stays
-// until then.
-startTransition(() =>
-  app.render(
-    <StrictMode>
-      <Look>
-        <QueryClientProvider client={queryClient}>
-          <RouterProvider router={router} />
-          <WhoIsThere />
-          <SessionDialog />
-        </QueryClientProvider>
-      </Look>
-    </StrictMode>,
-  ),
-);
+async function draw() {
+  const root = document.getElementById("root");
+  if (!root) throw new Error("the page has no root");
+  await setLanguage(boot.lang);
+  // The first page's code and data are there before it is drawn, all at once: what came later would be drawn in one long step. What
+  // the server has drawn stays until then. Who waits longer gets the menu meanwhile.
+  await Promise.race([router.load(), new Promise((resolve) => setTimeout(resolve, 2000))]);
+  // As a transition React draws in small steps, so that what somebody does meanwhile is answered.
+  startTransition(() =>
+    createRoot(root).render(
+      <StrictMode>
+        <Look>
+          <QueryClientProvider client={queryClient}>
+            <RouterProvider router={router} />
+            <WhoIsThere />
+            <SessionDialog />
+          </QueryClientProvider>
+        </Look>
+      </StrictMode>,
+    ),
+  );
+}

@@ -1,6 +1,6 @@
 import { Skeleton, Stack } from "@mantine/core";
 import type { UseQueryResult } from "@tanstack/react-query";
-import { useEffect, useState, type ReactNode } from "react";
+import { useDeferredValue, useEffect, useState, type ReactNode } from "react";
 
 import { ErrorNote } from "./ErrorNote";
 import { t } from "./texts";
@@ -31,7 +31,9 @@ export function Load<T>({
     const timer = setTimeout(() => setSlow(true), 300);
     return () => clearTimeout(timer);
   }, []);
-  if (query.data !== undefined) return children(query.data);
+  // Deferred, React draws what has come in small steps: an answer alone would be drawn in one.
+  const drawn = useDeferredValue(query.data !== undefined);
+  if (drawn && query.data !== undefined) return children(query.data);
   if (query.error) return <ErrorNote error={query.error} retry={() => void query.refetch()} />;
   return slow ? skeleton : null;
 }

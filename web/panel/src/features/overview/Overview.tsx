@@ -2,12 +2,12 @@ import { Alert, Anchor, Button, Group, SimpleGrid, Stack, Text } from "@mantine/
 import { IconCircleCheck } from "@tabler/icons-react";
 import { useQueries, useQuery, type UseQueryOptions } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import { useEffect, useState } from "react";
+import { useState } from "react";
 
 import { boot, isOn } from "~/app/boot";
 import { money } from "~/i18n/formats";
 import { AnchorLink } from "~/ui/AnchorLink";
-import { Load, PageSkeleton } from "~/ui/Load";
+import { Load } from "~/ui/Load";
 import { PageHeader } from "~/ui/PageHeader";
 import { SectionCard } from "~/ui/SectionCard";
 import { Status } from "~/ui/Status";
@@ -17,6 +17,7 @@ import {
   certificates,
   domains,
   insights,
+  lookedInto,
   notifications,
   overviewServices,
   unpaid,
@@ -32,12 +33,6 @@ import { t } from "./texts";
 
 /** What needs the reader: money for renewals, faults, news, and their services. */
 export function Overview() {
-  const { all, settled } = useNeeds();
-  const [late, setLate] = useState(false);
-  useEffect(() => {
-    const timer = setTimeout(() => setLate(true), patience);
-    return () => clearTimeout(timer);
-  }, []);
   return (
     <>
       <PageHeader
@@ -50,92 +45,75 @@ export function Overview() {
           )
         }
       />
-      {settled || late ? <Parts needs={all} /> : <PageSkeleton />}
+      <Stack>
+        {boot.account && !boot.account.verified && (
+          <Alert color="orange" title={t("unverified")}>
+            {t("unverified.text", { email: boot.account.email })}{" "}
+            <AnchorLink to="/account/profile">{t("profile")}</AnchorLink>
+          </Alert>
+        )}
+        <Needs />
+        <SimpleGrid cols={{ base: 1, md: 2 }}>
+          <Wallet />
+          <News />
+        </SimpleGrid>
+        <Services />
+      </Stack>
     </>
   );
 }
 
-/** How long the page waits for all of it: what is drawn earlier would move when the rest comes. */
-const patience = 3000;
-
-function Parts({ needs: all }: { needs: Need[] }) {
-  return (
-    <Stack>
-      {boot.account && !boot.account.verified && (
-        <Alert color="orange" title={t("unverified")}>
-          {t("unverified.text", { email: boot.account.email })}{" "}
-          <AnchorLink to="/account/profile">{t("profile")}</AnchorLink>
-        </Alert>
-      )}
-      <Needs all={all} />
-      <SimpleGrid cols={{ base: 1, md: 2 }}>
-        <Wallet />
-        <News />
-      </SimpleGrid>
-      <Services />
-    </Stack>
-  );
-}
-
-/** How many services are looked into; those of others are told by notifications. */
-const looked = 5;
 const near = 14 * 24 * 3600 * 1000;
 
-interface OfEach<T> {
-  answers: Map<number, T>;
-  pending: boolean;
-}
-
 /** The answers of one query for each service, by its id. What a server does not have is left out. */
-function useOfEach<T>(services: Service[], query: (id: number) => unknown, on: boolean): OfEach<T> {
+function useOfEach<T>(services: Service[], query: (id: number) => unknown, on: boolean): Map<number, T> {
   return useQueries({
-    queries: services.map((one) => ({ ...(query(one.id) as UseQueryOptions<T>), enabled: on, retry: false })),
-    combine: (results) => ({
-      answers: new Map(
+    queries: services.map((one) => ({
+      ...(query(one.id) as UseQueryOptions<T>),
+      enabled: on,
+      retry: false,
+      retryOnMount: false,
+    })),
+    combine: (results) =>
+      new Map(
         results.flatMap((result, at) => {
           const id = services[at]?.id;
           return id !== undefined && result.data !== undefined ? [[id, result.data] as const] : [];
         }),
       ),
-      pending: results.some((result) => result.isLoading),
-    }),
   });
 }
 
-/** What needs the reader, and whether all has answered that says so. */
-function useNeeds() {
+/** What needs the reader. */
+function useNeeds(): Need[] {
   const [soon] = useState(() => new Date(Date.now() + near));
   const list = useQuery({ ...overviewServices, enabled: isOn("services") });
   const balance = useQuery({ ...wallet, enabled: isOn("wallet") });
   const orders = useQuery({ ...unpaid, enabled: isOn("orders") });
   const names = useQuery({ ...domains, enabled: isOn("domains") });
-  const news = useQuery(notifications);
   const services = list.data?.data ?? [];
-  const active = services.filter((one) => one.status === "active").slice(0, looked);
+  const active = lookedInto(services);
   const managed = isOn("service_management");
   const used = useOfEach<Usage>(active, usage, managed);
   const certified = useOfEach<{ data: Certificate[] }>(active, certificates, managed);
   const found = useOfEach<{ data: Insight[] }>(active, insights, isOn("ai"));
-  const all = needs(
+  return needs(
     {
       orders: orders.data?.data ?? [],
       wallet: balance.data,
       services,
       domains: names.data?.data ?? [],
-      usage: used.answers,
-      certificates: new Map([...certified.answers].map(([id, answer]) => [id, answer.data])),
-      insights: new Map([...found.answers].map(([id, answer]) => [id, answer.data])),
+      usage: used,
+      certificates: new Map([...certified].map(([id, answer]) => [id, answer.data])),
+      insights: new Map([...found].map(([id, answer]) => [id, answer.data])),
     },
     soon,
     money,
   );
-  const settled =
-    ![list, balance, orders, names, news].some((one) => one.isLoading) &&
-    ![used, certified, found].some((one) => one.pending);
-  return { all, settled };
 }
 
-function Needs({ all }: { all: Need[] }) {
+function Needs() {
+  const all = useNeeds();
   const list = useQuery({ ...overviewServices, enabled: isOn("services") });
   if (all.length === 0) {
     return !list.data || list.data.data.length === 0 ? null : (

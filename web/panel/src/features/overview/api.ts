@@ -1,7 +1,8 @@
-import { queryOptions } from "@tanstack/react-query";
+import { queryOptions, type QueryClient } from "@tanstack/react-query";
 
 import { api, call } from "~/api/client";
 import type { components } from "~/api/schema";
+import { isOn } from "~/app/boot";
 import { usage as usageNow } from "~/ui/usage/api";
 
 export type Service = components["schemas"]["Service"];
@@ -9,12 +10,16 @@ export type Insight = components["schemas"]["Insight"];
 export type Certificate = components["schemas"]["Certificate"];
 export type Usage = Partial<Record<"disk_mb" | "bandwidth_gb", { percent: number | null }>>;
 
-/** Services that are looked into for what needs the reader. */
-const looked = 10;
+/** Services that the overview lists, and those of them that it looks into: of others, notifications tell. */
+const listed = 10;
+const looked = 5;
+
+/** How long the overview waits for all that it shows. */
+const patience = 3000;
 
 export const overviewServices = queryOptions({
   queryKey: ["services", "overview"],
-  queryFn: ({ signal }) => call(api.GET("/api/v1/services", { params: { query: { per_page: looked } }, signal })),
+  queryFn: ({ signal }) => call(api.GET("/api/v1/services", { params: { query: { per_page: listed } }, signal })),
 });
 
 export const wallet = queryOptions({
@@ -61,3 +66,29 @@ export const insights = (service: number) =>
       ),
     staleTime: 60_000,
   });
+
+/** The services that are looked into for what needs the reader. */
+export const lookedInto = (services: Service[]) => services.filter((one) => one.status === "active").slice(0, looked);
+
+/** Reads what the overview shows before it is drawn: what came later would move the rest. Who waits too long gets a part. */
+export const loadOverview = (client: QueryClient) =>
+  Promise.race([readAll(client), new Promise<void>((resolve) => setTimeout(resolve, patience))]);
+
+async function readAll(client: QueryClient) {
+  await Promise.all([
+    client.prefetchQuery(notifications),
+    isOn("services") && client.prefetchQuery(overviewServices),
+    isOn("wallet") && client.prefetchQuery(wallet),
+    isOn("orders") && client.prefetchQuery(unpaid),
+    isOn("domains") && client.prefetchQuery(domains),
+  ]);
+  const managed = isOn("service_management");
+  const services = client.getQueryData(overviewServices.queryKey)?.data ?? [];
+  await Promise.all(
+    lookedInto(services).flatMap(({ id }) => [
+      managed && client.prefetchQuery(usage(id)),
+      managed && client.prefetchQuery(certificates(id)),
+      isOn("ai") && client.prefetchQuery(insights(id)),
+    ]),
+  );
+}
