@@ -1,1 +1,0 @@
-import{Xi as e}from"./first-5KhmDWbg.js";import{_ as t}from"./shared-Bco2Mwfg.js";function n(){let n=e();return async e=>{await n.invalidateQueries({queryKey:[`staff`]}),t(e)}}export{n as t};

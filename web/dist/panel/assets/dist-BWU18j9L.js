@@ -1,1 +1,0 @@
-export{n as javascript}from"./dist-_WxklUPn.js";

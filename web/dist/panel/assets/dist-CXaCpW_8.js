@@ -1,1 +1,0 @@
-export{t as css}from"./dist-D4eZr9uy.js";

@@ -1,1 +1,0 @@
-export{n as html}from"./dist-jxXcUdyA.js";

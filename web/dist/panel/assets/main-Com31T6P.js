@@ -1,1 +1,0 @@
-import"./first-5KhmDWbg.js";

@@ -1,1 +1,0 @@
-import{n as e}from"./rolldown-runtime-WkwZ5CU-.js";import{Qi as t,Zi as n,Zt as r,vi as i,wt as a}from"./first-5KhmDWbg.js";var o=e(t(),1),s=n();function c(){return(0,o.useEffect)(()=>{a.postMessage({account:i.account?.id}),window.close()},[]),(0,s.jsx)(`p`,{children:r(`session.close`)})}var l=c;export{l as component};

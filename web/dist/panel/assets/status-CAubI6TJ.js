@@ -1,1 +1,0 @@
-import{r as e}from"./shared-Bco2Mwfg.js";import{t}from"./texts-DdQK3HkE.js";import{Zi as n}from"./first-5KhmDWbg.js";var r=n(),i={open:`busy`,waiting:`warn`,answered:`good`,closed:`neutral`};function a({status:n}){return(0,r.jsx)(e,{tone:i[n],label:t(`status.${n}`)})}export{a as t};

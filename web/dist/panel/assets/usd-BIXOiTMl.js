@@ -1,0 +1,1 @@
+import{x as e}from"./shared-5cqUmBb_.js";var t=t=>e({amount:t,currency:`USD`});export{t};

@@ -1,1 +1,0 @@
-import{T as e}from"./shared-Bco2Mwfg.js";var t=t=>e({amount:t,currency:`USD`});export{t};
