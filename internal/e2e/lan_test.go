@@ -11,7 +11,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -24,17 +23,23 @@ import (
 // that was cut off says no word to the others, as when its power fails; what ends on the loopback has its connections closed by
 // the kernel. No interface comes or goes where other tests are: browsers would break off what they load.
 type lan struct {
-	t        *testing.T
-	name     string // of the namespace with the bridge, and begins those of the machines
-	machines int
+	*namespace        // with the bridge
+	name       string // of it, and begins those of the machines
+	machines   int
 }
 
 // newLAN makes a network, which goes with the test.
 func newLAN(t *testing.T) *lan {
 	t.Helper()
-	n := &lan{t: t, name: fmt.Sprintf("st%06x", rand.IntN(1<<24))}
+	n := &lan{namespace: &namespace{t: t}, name: fmt.Sprintf("st%06x", rand.IntN(1<<24))}
 	n.ip("netns", "add", n.name)
 	t.Cleanup(func() { n.ip("netns", "delete", n.name) })
+	fd, err := unix.Open(filepath.Join("/run/netns", n.name), unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n.fd = fd
+	t.Cleanup(func() { _ = unix.Close(fd) })
 	for _, args := range [][]string{
 		{"link", "set", "lo", "up"}, {"link", "add", "bridge", "type", "bridge"}, {"address", "add", n.address(1) + "/24", "dev", "bridge"}, {"link", "set", "bridge", "up"},
 	} {
@@ -90,34 +95,9 @@ func (m *machine) program(path string) string {
 	return script
 }
 
-// inside runs f where the bridge is: sockets stay in the namespace in which they were opened.
-func (n *lan) inside(f func() error) error {
-	own, err := os.Open("/proc/thread-self/ns/net")
-	if err != nil {
-		return err
-	}
-	defer func() { _ = own.Close() }()
-	there, err := os.Open(filepath.Join("/run/netns", n.name))
-	if err != nil {
-		return err
-	}
-	defer func() { _ = there.Close() }()
-	runtime.LockOSThread()
-	if err := unix.Setns(int(there.Fd()), unix.CLONE_NEWNET); err != nil {
-		runtime.UnlockOSThread()
-		return err
-	}
-	failed := f()
-	if err := unix.Setns(int(own.Fd()), unix.CLONE_NEWNET); err != nil {
-		return err // the thread stays locked, and ends with the goroutine
-	}
-	runtime.UnlockOSThread()
-	return failed
-}
-
 // dial connects to an address of the network.
 func (n *lan) dial(ctx context.Context, network, address string) (conn net.Conn, err error) {
-	err = n.inside(func() error {
+	err = n.try(func() error {
 		conn, err = new(net.Dialer).DialContext(ctx, network, address)
 		return err
 	})
@@ -154,12 +134,10 @@ func (n *lan) offer(server string) (address string) {
 		},
 	}
 	var listener net.Listener
-	if err := n.inside(func() (err error) {
+	n.do(func() (err error) {
 		listener, err = config.Listen(n.t.Context(), "tcp", n.address(1)+":0")
 		return err
-	}); err != nil {
-		n.t.Fatal(err)
-	}
+	})
 	n.forward(listener, func() (net.Conn, error) { return net.Dial("tcp", server) })
 	return listener.Addr().String()
 }

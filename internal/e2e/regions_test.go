@@ -61,9 +61,16 @@ func loopbackUp() error {
 	return unix.IoctlIfreq(s, unix.SIOCSIFFLAGS, lo)
 }
 
-// do runs f in the namespace: sockets that it opens and processes that it starts are there.
+// do runs f in the namespace, as try does, and the test ends when that fails.
 func (n *namespace) do(f func() error) {
 	n.t.Helper()
+	if err := n.try(f); err != nil {
+		n.t.Fatal(err)
+	}
+}
+
+// try runs f in the namespace: sockets that it opens and processes that it starts are there.
+func (n *namespace) try(f func() error) error {
 	done := make(chan error)
 	go func() {
 		runtime.LockOSThread() // the thread ends with the goroutine
@@ -73,9 +80,7 @@ func (n *namespace) do(f func() error) {
 		}
 		done <- err
 	}()
-	if err := <-done; err != nil {
-		n.t.Fatal(err)
-	}
+	return <-done
 }
 
 // reach lets the namespace reach an address of this machine under the same one, until cut is called.
@@ -143,6 +148,7 @@ func TestNodesAsRegions(t *testing.T) {
 		a.env = append(a.env, "STEAD_ALLOW_LOOPBACK_TARGETS=true")
 		n.do(func() error { a.start(t); return nil })
 		t.Cleanup(func() {
+			a.kill(t)
 			if t.Failed() {
 				t.Logf("log of %s:\n%s", name, tail(a.log.String(), 2000))
 			}
@@ -225,7 +231,8 @@ func TestNodesAsRegions(t *testing.T) {
 		return !slices.ContainsFunc(ids, func(id int64) bool { return look(id).Status != "down" })
 	}, "all are down")
 	for _, id := range ids {
-		if m := look(id); len(m.Outages) != 1 || m.Outages[0].ConfirmedBy < 2 || !slices.Contains(m.Outages[0].Regions, "control") {
+		// Whose word came last is not told: the nodes may have confirmed each other before the control plane looked.
+		if m := look(id); len(m.Outages) != 1 || m.Outages[0].ConfirmedBy < 2 || len(m.Outages[0].Regions) < 2 {
 			t.Errorf("%+v", m.Outages)
 		}
 	}
