@@ -37,7 +37,8 @@ async function draw() {
   await setLanguage(boot.lang);
   // The first page's code and data are there before it is drawn, all at once: what came later would be drawn in one long step. What
   // the server has drawn stays until then. Who waits longer gets the menu meanwhile.
-  await Promise.race([router.load(), new Promise((resolve) => setTimeout(resolve, 2000))]);
+  const loaded = router.load().catch(() => undefined); // the page says what failed
+  await Promise.race([loaded, new Promise((resolve) => setTimeout(resolve, 2000))]);
   // As a transition React draws in small steps, so that what somebody does meanwhile is answered.
   startTransition(() =>
     createRoot(root).render(
