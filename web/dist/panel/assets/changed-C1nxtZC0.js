@@ -1,1 +1,0 @@
-import{Xi as e}from"./main-P3FD_Nxj.js";import{p as t}from"./shared-5cqUmBb_.js";function n(){let n=e();return async e=>{await n.invalidateQueries({queryKey:[`staff`]}),t(e)}}export{n as t};

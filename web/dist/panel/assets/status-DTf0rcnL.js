@@ -1,1 +1,0 @@
-import{r as e}from"./shared-5cqUmBb_.js";import{t}from"./texts-PYmg6_BD.js";import{Zi as n}from"./main-P3FD_Nxj.js";var r=n(),i={open:`busy`,waiting:`warn`,answered:`good`,closed:`neutral`};function a({status:n}){return(0,r.jsx)(e,{tone:i[n],label:t(`status.${n}`)})}export{a as t};

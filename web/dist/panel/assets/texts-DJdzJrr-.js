@@ -1,0 +1,1 @@
+import{gi as e}from"./main-CNfWJx57.js";var t=e(`support`);export{t};

@@ -1,1 +1,0 @@
-import{gi as e}from"./main-P3FD_Nxj.js";var t=e(`support`);export{t};

@@ -1,1 +1,0 @@
-import{x as e}from"./shared-5cqUmBb_.js";var t=t=>e({amount:t,currency:`USD`});export{t};
