@@ -25,7 +25,16 @@ type agent struct {
 	env                 []string
 	program             string // that runs it
 	cmd                 *exec.Cmd
-	log                 bytes.Buffer
+
+	mu  sync.Mutex
+	log bytes.Buffer
+}
+
+// logged is what the agent has written so far.
+func (a *agent) logged() string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.log.String()
 }
 
 // diskOfItsOwn is a folder on a disk that nothing else fills: a node with a nearly full disk gets no services.
@@ -80,7 +89,7 @@ func newAgentAt(t *testing.T, in *installation, program, address, control, name 
 func (a *agent) start(t *testing.T) {
 	t.Helper()
 	a.cmd = exec.Command(a.program, "node")
-	a.cmd.Env, a.cmd.Stderr = a.env, &a.log
+	a.cmd.Env, a.cmd.Stderr = a.env, &lockedWriter{mu: &a.mu, w: &a.log}
 	if err := a.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -143,7 +152,7 @@ func TestKilledWhileProvisioningOnARemoteNode(t *testing.T) {
 	defer func() {
 		if t.Failed() {
 			_, _ = a.cmd.Process.Kill(), a.cmd.Wait() // it writes its log no more
-			t.Logf("log of the agent:\n%s", tail(a.log.String(), 4000))
+			t.Logf("log of the agent:\n%s", tail(a.logged(), 4000))
 		}
 	}()
 	testkit.Eventually(t, time.Minute, func() bool { return in.state(t, "node1") == "active" }, "the node reports")

@@ -148,9 +148,8 @@ func TestNodesAsRegions(t *testing.T) {
 		a.env = append(a.env, "STEAD_ALLOW_LOOPBACK_TARGETS=true")
 		n.do(func() error { a.start(t); return nil })
 		t.Cleanup(func() {
-			a.kill(t)
 			if t.Failed() {
-				t.Logf("log of %s:\n%s", name, tail(a.log.String(), 2000))
+				t.Logf("log of %s:\n%s", name, tail(a.logged(), 2000))
 			}
 		})
 	}
