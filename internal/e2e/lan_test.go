@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"net"
 	"net/http"
@@ -116,7 +115,7 @@ func (n *lan) lead(from, to string) {
 	if err != nil {
 		n.t.Fatal(err)
 	}
-	n.forward(listener, func() (net.Conn, error) { return n.dial(context.WithoutCancel(n.t.Context()), "tcp", to) })
+	forward(n.t, listener, func() (net.Conn, error) { return n.dial(context.WithoutCancel(n.t.Context()), "tcp", to) })
 }
 
 // offer hands connections of the machines on to a server of the loopback. A machine that is silent is given up after 15 seconds, as
@@ -138,32 +137,6 @@ func (n *lan) offer(server string) (address string) {
 		listener, err = config.Listen(n.t.Context(), "tcp", n.address(1)+":0")
 		return err
 	})
-	n.forward(listener, func() (net.Conn, error) { return net.Dial("tcp", server) })
+	forward(n.t, listener, func() (net.Conn, error) { return net.Dial("tcp", server) })
 	return listener.Addr().String()
-}
-
-// forward hands connections on, until the test ends.
-func (n *lan) forward(listener net.Listener, dial func() (net.Conn, error)) {
-	n.t.Cleanup(func() { _ = listener.Close() })
-	go func() {
-		for {
-			client, err := listener.Accept()
-			if err != nil {
-				return
-			}
-			go func() {
-				defer func() { _ = client.Close() }()
-				server, err := dial()
-				if err != nil {
-					return
-				}
-				defer func() { _ = server.Close() }()
-				go func() {
-					_, _ = io.Copy(client, server)
-					_ = client.Close()
-				}()
-				_, _ = io.Copy(server, client)
-			}()
-		}
-	}()
 }

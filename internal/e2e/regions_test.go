@@ -91,6 +91,11 @@ func (n *namespace) reach(address string) (cut func()) {
 		ln, err = net.Listen("tcp", address)
 		return err
 	})
+	return forward(n.t, ln, func() (net.Conn, error) { return net.Dial("tcp", address) })
+}
+
+// forward hands connections on, until cut is called or the test ends.
+func forward(t *testing.T, ln net.Listener, dial func() (net.Conn, error)) (cut func()) {
 	var mu sync.Mutex
 	var open []net.Conn
 	go func() {
@@ -99,7 +104,7 @@ func (n *namespace) reach(address string) (cut func()) {
 			if err != nil {
 				return
 			}
-			far, err := net.Dial("tcp", address)
+			far, err := dial()
 			if err != nil {
 				_ = near.Close()
 				continue
@@ -119,7 +124,7 @@ func (n *namespace) reach(address string) (cut func()) {
 			_ = c.Close()
 		}
 	})
-	n.t.Cleanup(cut)
+	t.Cleanup(cut)
 	return cut
 }
 
@@ -229,6 +234,7 @@ func TestNodesAsRegions(t *testing.T) {
 	testkit.Eventually(t, 90*time.Second, func() bool {
 		return !slices.ContainsFunc(ids, func(id int64) bool { return look(id).Status != "down" })
 	}, "all are down")
+	until("down", "control", "samarkand", "tashkent")
 	for _, id := range ids {
 		// Whose word came last is not told: the nodes may have confirmed each other before the control plane looked.
 		if m := look(id); len(m.Outages) != 1 || m.Outages[0].ConfirmedBy < 2 || len(m.Outages[0].Regions) < 2 {
