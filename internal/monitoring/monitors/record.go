@@ -22,6 +22,7 @@ type outcome struct {
 	scheduledAt       time.Time
 	checkedAt         time.Time
 	result            probe.Result
+	news              bool // it failed, or is the first, or follows one that failed: it is written soon
 }
 
 func (o outcome) key() [3]int64 { return [3]int64{o.monitorID, o.region, o.scheduledAt.UnixMicro()} }

@@ -19,9 +19,10 @@ const (
 	// Overdue monitors are spread over overdueEach for each, and overdueMost in all.
 	overdueEach = 4 * time.Millisecond
 	overdueMost = 4 * time.Second
-	// Results are written when so many have come, or after so long.
+	// Results are written when so many have come, or after so long: newsWait when one of them tells something new.
 	batchSize = 200
-	batchWait = 250 * time.Millisecond
+	batchWait = 2 * time.Second
+	newsWait  = 250 * time.Millisecond
 	// mostWaiting bounds the results that wait for a database that does not answer; the oldest are dropped.
 	mostWaiting = 10_000
 	// beatLook is how often it is looked whether heartbeats have come.
@@ -397,12 +398,18 @@ func (d *scheduler) check(ctx context.Context, e *entry) {
 		return // the process stops: somebody else will look
 	}
 	o.checkedAt = d.Clock.Now()
+	d.mu.Lock()
+	o.news = e.target.Type != probe.Heartbeat && (!o.result.OK || e.failed || e.lastAt.IsZero())
+	d.mu.Unlock()
 	d.results <- o
 }
 
 // write takes results in, many at a time, and plans the next checks.
 func (d *scheduler) write(ctx context.Context) {
-	var waiting []outcome
+	var (
+		waiting []outcome
+		hurry   bool // one of them tells something new
+	)
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
 	for open := true; open; {
@@ -415,6 +422,11 @@ func (d *scheduler) write(ctx context.Context) {
 			}
 			if len(waiting) == 0 {
 				timer.Reset(batchWait)
+				hurry = false
+			}
+			if o.news && !hurry {
+				timer.Reset(newsWait)
+				hurry = true
 			}
 			waiting = append(waiting, o)
 			flush = len(waiting) >= batchSize

@@ -2,6 +2,7 @@ package monitors
 
 import (
 	"container/heap"
+	"context"
 	"testing"
 	"time"
 
@@ -38,5 +39,26 @@ func TestAResultThatIsWrittenLatePlansNothingMore(t *testing.T) {
 	d.plan([]outcome{second}, nil)
 	if len(d.queue) != 1 || e.due.Sub(due) < 30*time.Second {
 		t.Errorf("%d checks are due, the next after %v", len(d.queue), e.due.Sub(due))
+	}
+}
+
+// TestNews: only what changes nothing waits for the results of other checks.
+func TestNews(t *testing.T) {
+	clk := clock.NewFake(testkit.Start)
+	answers := true
+	d := (&Service{Config: Config{Clock: clk, Prober: checks(func(context.Context, probe.Target) probe.Result { return probe.Result{OK: answers} })}}).newScheduler()
+	e := &entry{id: 7, settings: settings{IntervalS: 60}, target: probe.Target{Type: probe.HTTP}, due: clk.Now()}
+	d.entries[e.id] = e
+	heap.Push(&d.queue, e)
+	for i, c := range []struct{ answers, news bool }{{true, true}, {true, false}, {false, true}, {false, true}, {true, true}, {true, false}} {
+		answers = c.answers
+		heap.Pop(&d.queue)
+		d.check(t.Context(), e)
+		o := <-d.results
+		if o.news != c.news {
+			t.Errorf("check %d, which succeeds: %v, is news: %v", i, c.answers, o.news)
+		}
+		d.plan([]outcome{o}, nil)
+		clk.Set(e.due)
 	}
 }
