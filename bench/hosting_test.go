@@ -28,9 +28,11 @@ import (
 // hosting is the built program with a whole Linux machine on ports of the loopback, and a customer of it.
 type hosting struct {
 	b         *testing.B
+	binary    string
 	url, node string
-	pid       int
-	started   time.Duration // from its start until it was ready
+	server    *exec.Cmd
+	log       bytes.Buffer
+	started   time.Duration // from its last start until it was ready
 	client    *http.Client  // bears the token
 	browser   *http.Client  // is signed in to the pages
 	plan      int64
@@ -66,42 +68,27 @@ const mostCredit = 100_000
 // launch builds the program and starts it with a demo shop, until the benchmark ends. Its customer gets dollars.
 func launch(b *testing.B, data string, dollars int, settings ...string) *hosting {
 	b.Helper()
-	binary := filepath.Join(b.TempDir(), "stead")
-	build := exec.CommandContext(b.Context(), "go", "build", "-o", binary, "../cmd/stead")
+	listen := testkit.Address(b)
+	h := &hosting{b: b, url: "http://" + listen, binary: filepath.Join(b.TempDir(), "stead")}
+	build := exec.CommandContext(b.Context(), "go", "build", "-o", h.binary, "../cmd/stead")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	out, err := build.CombinedOutput()
 	if err != nil {
 		b.Fatalf("build: %v %s", err, out)
 	}
-	listen := testkit.Address(b)
-	h := &hosting{b: b, url: "http://" + listen}
 	env := append([]string{
 		"PATH=" + os.Getenv("PATH"), "HOME=" + b.TempDir(), "STEAD_DATA_DIR=" + data, "STEAD_LISTEN=" + listen,
 		"STEAD_OPS_LISTEN=off", "STEAD_DNS_LISTEN=off", "STEAD_NODE_LISTEN=127.0.0.1:0", "STEAD_THROTTLE=false",
 	}, settings...)
-	var log bytes.Buffer
-	server := exec.CommandContext(context.WithoutCancel(b.Context()), binary, "serve", "--demo")
-	server.Env, server.Stderr = env, &log
-	began := time.Now()
-	must(b, server.Start())
-	h.pid = server.Process.Pid
+	h.start(env)
 	b.Cleanup(func() {
-		_ = server.Process.Signal(syscall.SIGTERM)
-		_ = server.Wait()
+		h.stop()
 		if b.Failed() {
-			b.Logf("the server's last words: %.4000s", log.Bytes()[max(0, log.Len()-4000):])
+			b.Logf("the server's last words: %.4000s", h.log.Bytes()[max(0, h.log.Len()-4000):])
 		}
 	})
-	testkit.Eventually(b, time.Minute, func() bool {
-		res, err := http.Get(h.url + "/readyz")
-		if err != nil {
-			return false
-		}
-		return errors.Join(res.Body.Close()) == nil && res.StatusCode == http.StatusOK
-	}, "the server is ready")
-	h.started = time.Since(began)
 	for left := dollars; left > 0; left -= mostCredit {
-		credit := exec.CommandContext(b.Context(), binary, "admin", "wallet", "credit", customerEmail, strconv.Itoa(min(left, mostCredit)), "--reason", "a benchmark")
+		credit := exec.CommandContext(b.Context(), h.binary, "admin", "wallet", "credit", customerEmail, strconv.Itoa(min(left, mostCredit)), "--reason", "a benchmark")
 		credit.Env = env
 		if out, err := credit.CombinedOutput(); err != nil {
 			b.Fatalf("credit: %v %s", err, out)
@@ -128,6 +115,36 @@ func launch(b *testing.B, data string, dollars int, settings ...string) *hosting
 		}
 	}
 	return h
+}
+
+// start starts the program and waits until it is ready.
+func (h *hosting) start(env []string) {
+	h.b.Helper()
+	h.server = exec.CommandContext(context.WithoutCancel(h.b.Context()), h.binary, "serve", "--demo")
+	h.server.Env, h.server.Stderr = env, &h.log
+	began := time.Now()
+	must(h.b, h.server.Start())
+	testkit.Eventually(h.b, time.Minute, func() bool {
+		res, err := http.Get(h.url + "/readyz")
+		if err != nil {
+			return false
+		}
+		return errors.Join(res.Body.Close()) == nil && res.StatusCode == http.StatusOK
+	}, "the server is ready")
+	h.started = time.Since(began)
+}
+
+// stop ends the program.
+func (h *hosting) stop() {
+	_ = h.server.Process.Signal(syscall.SIGTERM)
+	_ = h.server.Wait()
+}
+
+// restart stops the program and starts it with the settings it had and more.
+func (h *hosting) restart(settings ...string) {
+	h.b.Helper()
+	h.stop()
+	h.start(append(h.server.Env, settings...))
 }
 
 // clearMachine ends the daemons below dir, which outlive the server, and removes the users.
@@ -285,7 +302,7 @@ func (h *hosting) visit(domain, path, want string) bool {
 
 // memory is a line of the server's status, in KiB: VmRSS is what it has, VmHWM what it had at most.
 func (h *hosting) memory(name string) (kib int64) {
-	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", h.pid))
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", h.server.Process.Pid))
 	must(h.b, err)
 	for line := range strings.Lines(string(status)) {
 		if value, ok := strings.CutPrefix(line, name+":"); ok {
