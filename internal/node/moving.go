@@ -159,12 +159,13 @@ func (n *Node) forwards(rec accounts.Record) []web.Site {
 
 // yield ends the forwarding of domains that an account here has got.
 func (n *Node) yield(ctx context.Context, rec accounts.Record) error {
+	has := func(d accounts.Domain) bool { return rec.Find(d.Name) >= 0 }
+	forwards := func(other accounts.Record) bool {
+		return other.Left > 0 && other.Ref != rec.Ref && other.Forward.HTTP != "" && slices.ContainsFunc(other.Domains, has)
+	}
 	var err error
-	for _, other := range n.accounts.List() {
-		has := func(d accounts.Domain) bool { return rec.Find(d.Name) >= 0 }
-		if other.Left > 0 && other.Ref != rec.Ref && other.Forward.HTTP != "" && slices.ContainsFunc(other.Domains, has) {
-			err = errors.Join(err, n.apply(ctx, other.Ref))
-		}
+	for _, other := range n.accounts.Where(forwards) {
+		err = errors.Join(err, n.apply(ctx, other.Ref))
 	}
 	return err
 }
@@ -242,10 +243,7 @@ func (n *Node) Thaw(ctx context.Context) {
 	over := func(rec accounts.Record) bool {
 		return rec.OnHold() && !rec.Held.Until.IsZero() && !n.cfg.Now().Before(rec.Held.Until)
 	}
-	for _, rec := range n.accounts.List() {
-		if !over(rec) {
-			continue
-		}
+	for _, rec := range n.accounts.Where(over) {
 		_, err := n.update(ctx, rec.Ref, func(rec *accounts.Record) error {
 			if over(*rec) {
 				thaw(rec)

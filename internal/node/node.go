@@ -322,11 +322,7 @@ func (n *Node) Reconcile(ctx context.Context) {
 
 // Refs lists the accounts of the machine, including those whose deletion has begun.
 func (n *Node) Refs() []string {
-	refs := n.accounts.Deleting()
-	for _, rec := range n.accounts.List() {
-		refs = append(refs, rec.Ref)
-	}
-	return refs
+	return append(n.accounts.Deleting(), n.accounts.Refs()...)
 }
 
 // here is the record of an account that this machine has; one that has left for another machine is not found.

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"stead.dev/stead/internal/node/accounts"
 	"stead.dev/stead/internal/node/limits"
 	"stead.dev/stead/internal/platform/clock"
 	"stead.dev/stead/internal/port/panel"
@@ -85,12 +86,10 @@ func beside(ctx context.Context, pause time.Duration, sweep func(), walk func() 
 func (n *Node) sweep(sweeper *limits.Sweeper, known *watched) {
 	users := map[int]limits.User{}
 	refs := map[int]string{}
-	for _, rec := range n.accounts.List() {
-		if rec.User.UID != 0 {
-			above := n.Files.Above(rec.Ref)
-			users[rec.User.UID] = limits.User{Name: rec.User.Name, Full: above > 0, Nothing: above > limits.Reserve(rec.Limits.DiskBytes())}
-			refs[rec.User.UID] = rec.Ref
-		}
+	for _, rec := range n.accounts.Where(func(rec accounts.Record) bool { return rec.User.UID != 0 }) {
+		above := n.Files.Above(rec.Ref)
+		users[rec.User.UID] = limits.User{Name: rec.User.Name, Full: above > 0, Nothing: above > limits.Reserve(rec.Limits.DiskBytes())}
+		refs[rec.User.UID] = rec.Ref
 	}
 	if len(users) == 0 {
 		return
@@ -147,23 +146,23 @@ func (n *Node) nextWalk(known *watched, now time.Duration) (ref string, w *walke
 func (n *Node) due(known *watched, now time.Duration) []string {
 	var refs []string
 	waited := map[string]time.Duration{}
-	all := n.accounts.List()
+	all := n.accounts.Refs()
 	if len(known.of) > 2*len(all)+100 { // most of them were deleted
 		clear(known.of)
 	}
-	for _, rec := range all {
-		w := known.of[rec.Ref]
+	for _, ref := range all {
+		w := known.of[ref]
 		if w == nil {
 			w = &walked{at: never, active: true}
-			known.of[rec.Ref] = w
+			known.of[ref] = w
 		}
 		pause := idlePause
-		if w.active || n.Files.Full(rec.Ref) {
+		if w.active || n.Files.Full(ref) {
 			pause = max(busyPause, 2*walkShare*w.took)
 		}
 		if due := now - w.at - pause; due >= 0 {
-			refs = append(refs, rec.Ref)
-			waited[rec.Ref] = due
+			refs = append(refs, ref)
+			waited[ref] = due
 		}
 	}
 	slices.SortStableFunc(refs, func(a, b string) int { return cmp.Compare(waited[b], waited[a]) })

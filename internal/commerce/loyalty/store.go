@@ -89,13 +89,18 @@ func setReward(ctx context.Context, tx *db.Tx, id int64, amount money.USDCents) 
 // spending sums the orders of an account without refunds, since the earlier and since the later moment. A refund includes
 // taxes in the same proportion as the order.
 func spending(ctx context.Context, q db.Querier, accountID int64, year, recent time.Time) (all, lately money.USDCents, err error) {
-	rows, err := db.Collect(ctx, q, func(r db.Row) (o order, err error) {
-		return o, r.Scan(&o.paid, &o.base, &o.refunded, &o.completedAt)
-	}, `SELECT paid, base, refunded, completed_at FROM loyalty_orders WHERE account_id = $1 AND completed_at > $2`, accountID, year)
+	err = q.QueryRow(ctx, `SELECT CAST(COALESCE(SUM(base), 0) AS BIGINT), CAST(COALESCE(SUM(CASE WHEN completed_at > $3 THEN base END), 0) AS BIGINT)
+		FROM loyalty_orders WHERE account_id = $1 AND completed_at > $2 AND refunded = 0`, accountID, year, recent).Scan(&all, &lately)
 	if err != nil {
 		return 0, 0, fmt.Errorf("loyalty: spending of %d: %w", accountID, err)
 	}
-	for _, o := range rows {
+	refunded, err := db.Collect(ctx, q, func(r db.Row) (o order, err error) {
+		return o, r.Scan(&o.paid, &o.base, &o.refunded, &o.completedAt)
+	}, `SELECT paid, base, refunded, completed_at FROM loyalty_orders WHERE account_id = $1 AND completed_at > $2 AND refunded > 0`, accountID, year)
+	if err != nil {
+		return 0, 0, fmt.Errorf("loyalty: spending of %d: %w", accountID, err)
+	}
+	for _, o := range refunded {
 		kept, err := o.kept()
 		if err == nil {
 			all, err = all.Add(kept)

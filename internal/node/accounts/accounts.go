@@ -48,6 +48,10 @@ type Accounts interface {
 	Get(ref string) (Record, error)
 	// List returns all accounts in no particular order.
 	List() []Record
+	// Where returns the accounts that is holds for. is must not change the record, nor call a method of Accounts.
+	Where(is func(Record) bool) []Record
+	// Refs lists the refs of all accounts in no particular order.
+	Refs() []string
 	// Deleting lists the refs of accounts whose deletion has begun and not finished: only a repeated Delete finds them.
 	Deleting() []string
 	// Update passes the record to change and stores the result, unless change fails.
@@ -140,6 +144,9 @@ type Domain struct {
 	RedirectTo   string `json:"redirect_to,omitempty"`
 	ForceHTTPS   bool   `json:"force_https,omitempty"`
 }
+
+// there reports whether the account is whole: it is made, and its deletion has not begun.
+func (r Record) there() bool { return !r.Making && !r.Deleting }
 
 // clone keeps callers from changing the driver's copy.
 func (r Record) clone() Record {

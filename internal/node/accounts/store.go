@@ -313,7 +313,7 @@ func (d *Store) Get(ref string) (Record, error) {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
 	rec, ok := d.records[ref]
-	if !ok || rec.Deleting || rec.Making {
+	if !ok || !rec.there() {
 		return Record{}, fmt.Errorf("%w: account", panel.ErrNotFound)
 	}
 	return rec.clone(), nil
@@ -321,15 +321,33 @@ func (d *Store) Get(ref string) (Record, error) {
 
 // List implements Accounts.
 func (d *Store) List() []Record {
+	return d.Where(func(Record) bool { return true })
+}
+
+// Where implements Accounts.
+func (d *Store) Where(is func(Record) bool) []Record {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
-	all := make([]Record, 0, len(d.records))
+	var all []Record
 	for _, rec := range d.records {
-		if !rec.Deleting && !rec.Making {
+		if rec.there() && is(rec) {
 			all = append(all, rec.clone())
 		}
 	}
 	return all
+}
+
+// Refs implements Accounts.
+func (d *Store) Refs() []string {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	var refs []string
+	for ref, rec := range d.records {
+		if rec.there() {
+			refs = append(refs, ref)
+		}
+	}
+	return refs
 }
 
 // Deleting implements Accounts.
