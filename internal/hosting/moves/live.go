@@ -128,11 +128,11 @@ func (s *Service) holds(ctx context.Context, m Move, lasting time.Duration) erro
 }
 
 // holdAnew begins another hold and another copy.
-func holdAnew(m Move) outcome {
-	return on(Hold).with(func(m *Move) {
+func holdAnew() outcome {
+	return outcome{next: Hold, anew: true, change: func(m *Move) {
 		m.Tries++
 		m.Pinned = false
-	})
+	}}
 }
 
 // disturbed is what follows when a hold could not be kept up: another one, when it has ended.
@@ -143,7 +143,7 @@ func (*Service) disturbed(m Move, err error) (outcome, error) {
 	case m.Tries >= mostCopies:
 		return fail(errDisturbed.Key, err.Error()), nil
 	default:
-		return holdAnew(m), nil
+		return holdAnew(), nil
 	}
 }
 
@@ -171,8 +171,13 @@ func (s *Service) hold(ctx context.Context, m Move) (outcome, error) {
 	}
 	done, o, err := s.copy(ctx, m)
 	if errors.Is(err, panel.ErrBusy) {
-		// A backup that was begun before is not waited for while the service stands still.
-		return later(m, pause).with(func(m *Move) { m.Tries++ }), s.thaw(ctx, m)
+		// The service does not stand still for a backup that was begun before: another copy follows it while the service lives.
+		if err := s.thaw(ctx, m); err != nil {
+			return outcome{}, err
+		}
+		return s.change(ctx, m, func(ctx context.Context, tx *db.Tx, _ site.Site) (outcome, error) {
+			return on(Save), s.Services.SetMoving(ctx, tx, m.ServiceID, false)
+		})
 	}
 	if err != nil || !done {
 		return o, err

@@ -246,6 +246,11 @@ func TestAHoldThatEnds(t *testing.T) {
 			w.clock.Advance(lease + time.Second)
 			w.machines[first].Thaw(t.Context())
 			w.write(first, "written after "+string(step))
+			_, err := w.Step(t.Context(), id)
+			w.must(err)
+			if m, err := w.Get(t.Context(), id); err != nil || m.Step != Hold || w.clock.Now().Sub(m.StepAt) > settling {
+				t.Errorf("another hold after %s: %+v %v", step, m, err)
+			}
 		}
 		m := w.until(id, Keep)
 		if m.FailureKey != nil {
@@ -253,6 +258,35 @@ func TestAHoldThatEnds(t *testing.T) {
 		}
 		w.served(second, 1)
 		if status, page := w.visit(second); status != http.StatusOK || page != "written after commit" {
+			t.Errorf("it is answered %d %q", status, page)
+		}
+	})
+}
+
+// TestAHoldWhileABackupIsMade does not last: the service lives until that backup is made, and another copy follows. Each hold
+// lasts a moment before its copy begins, for mail that is being delivered.
+func TestAHoldWhileABackupIsMade(t *testing.T) {
+	engines(t, func(w *world) {
+		w.write(first, "before the move")
+		id := w.move("second").ID
+		w.until(id, Hold)
+		w.busy = true
+		w.until(id, Save)
+		for range 5 {
+			_, err := w.Step(t.Context(), id)
+			w.must(err)
+		}
+		if s, _ := w.service(); s.Moving {
+			t.Error("its owner may not change it meanwhile")
+		}
+		w.write(first, "while a backup was made")
+		w.busy = false
+		begun := w.until(id, Hold)
+		if ready := w.until(id, Ready); ready.StepAt.Sub(begun.StepAt) < settling {
+			t.Errorf("the last copy began %s after the hold", ready.StepAt.Sub(begun.StepAt))
+		}
+		w.until(id, Keep)
+		if status, page := w.visit(second); status != http.StatusOK || page != "while a backup was made" {
 			t.Errorf("it is answered %d %q", status, page)
 		}
 	})

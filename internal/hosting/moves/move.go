@@ -117,6 +117,7 @@ func restored(parts []panel.BackupPart) []panel.BackupPart {
 type outcome struct {
 	next   Step
 	wait   time.Duration
+	anew   bool // the step begins now, also when it is the present one
 	change func(m *Move)
 }
 
@@ -158,7 +159,7 @@ func (m Move) apply(o outcome, now time.Time) Move {
 	if !m.settled() {
 		m.FailureKey, m.Cause = nil, ""
 	}
-	if o.next != m.Step {
+	if o.next != m.Step || o.anew {
 		m.Step, m.StepAt = o.next, now
 	}
 	if o.change != nil {

@@ -287,7 +287,7 @@ func (s *Service) make(ctx context.Context, m Move) (outcome, error) {
 		return later(m, soon), nil
 	}
 	if m.Kind == Live {
-		return holdAnew(m), nil
+		return holdAnew(), nil
 	}
 	return on(Commit), nil
 }

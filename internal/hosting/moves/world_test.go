@@ -33,6 +33,7 @@ type world struct {
 	draining map[string]bool
 	gone     map[string]bool
 	full     bool
+	busy     bool // the machines make other backups
 	unsuited bool // no node has what the service needs
 	copies   []Copy
 	passport map[int64]panel.Passport
@@ -204,7 +205,17 @@ func (w *world) Panel(name string) (panel.Panel, bool) {
 	if w.dead[name] || w.machines[name] == nil {
 		return nil, false
 	}
+	if w.busy {
+		return busyPanel{w.at(name)}, true
+	}
 	return w.at(name), true
+}
+
+// busyPanel is a machine that makes a backup, of which it makes one at a time.
+type busyPanel struct{ panelnode.Panel }
+
+func (busyPanel) StartBackup(context.Context, string, panel.BackupRequest) (panel.BackupTask, error) {
+	return panel.BackupTask{}, panel.Wrap("backups.start", ref, panel.ErrBusy)
 }
 
 // Take implements Places.
