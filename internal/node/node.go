@@ -53,6 +53,9 @@ type Config struct {
 	// facility of certificates answers itself.
 	HTTPS bool
 
+	// LogSize is the size of the log that an account's programs write by themselves, in bytes; nil: they write none.
+	LogSize func(account string) int64
+
 	// Left are accounts, by ref, that have left for another machine in an epoch, as it was told before the machine opens:
 	// they are not served even for a moment.
 	Left map[string]int64

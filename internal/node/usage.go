@@ -88,7 +88,11 @@ func (n *Node) sweep(sweeper *limits.Sweeper, known *watched) {
 	refs := map[int]string{}
 	for _, rec := range n.accounts.Where(func(rec accounts.Record) bool { return rec.User.UID != 0 }) {
 		above := n.Files.Above(rec.Ref)
-		users[rec.User.UID] = limits.User{Name: rec.User.Name, Full: above > 0, Nothing: above > limits.Reserve(rec.Limits.DiskBytes())}
+		u := limits.User{Name: rec.User.Name, Full: above > 0, Nothing: above > limits.Reserve(rec.Limits.DiskBytes())}
+		if u.Full && n.cfg.LogSize != nil {
+			u.Log = n.cfg.LogSize(rec.Name)
+		}
+		users[rec.User.UID] = u
 		refs[rec.User.UID] = rec.Ref
 	}
 	if len(users) == 0 {

@@ -47,7 +47,16 @@ func (k *Kernel) Set(rec accounts.Record) error {
 	if k.quota == nil {
 		return err
 	}
-	return errors.Join(err, k.quota.Set(rec.User.UID, l.DiskBytes(), l.Inodes))
+	return errors.Join(err, k.quota.Set(rec.User.UID, most(l.DiskBytes()), l.Inodes))
+}
+
+// most is up to where the kernel lets an account with this disk limit write, in bytes; 0 is no limit. Above the limit itself the
+// Sweeper lets only small files grow.
+func most(limit int64) int64 {
+	if limit == 0 {
+		return 0
+	}
+	return limit + Reserve(limit)
 }
 
 // Release removes them with the account: accounts.UsersConfig.Release.

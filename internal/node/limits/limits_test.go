@@ -20,6 +20,15 @@ func TestQuotaBlockIsTheKernels(t *testing.T) {
 	}
 }
 
+// TestTheReserve is what the kernel leaves to an account above its limit, for small files.
+func TestTheReserve(t *testing.T) {
+	for limit, want := range map[int64]int64{0: 0, 5 << 20: 6 << 20, 100 << 20: 105 << 20, 10 << 30: 10<<30 + 64<<20} {
+		if got := most(limit); got != want {
+			t.Errorf("a limit of %d becomes %d, want %d", limit, got, want)
+		}
+	}
+}
+
 func TestLimitsAreSetChangedAndReleased(t *testing.T) {
 	k, err := Open(t.TempDir())
 	if err != nil {

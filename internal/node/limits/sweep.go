@@ -24,6 +24,7 @@ type User struct {
 	Full bool   // the account is above its disk limit
 	// Nothing says that it has also used up the reserve above the limit, which is for small files.
 	Nothing bool
+	Log     int64 // the size of the log that the account's programs write, in bytes
 }
 
 // smallFile is the size up to which a full account may still write files: sessions of PHP, locks.
@@ -38,7 +39,7 @@ func (u User) fileSize() uint64 {
 	case u.Nothing:
 		return 0
 	case u.Full:
-		return smallFile
+		return uint64(u.Log)/smallFile*smallFile + smallFile //nolint:gosec // G115: a size
 	}
 	return unix.RLIM_INFINITY
 }
@@ -47,7 +48,7 @@ func (u User) fileSize() uint64 {
 // puts them into the accounts' cgroups, and keeps those of full accounts from writing.
 //
 // A process of a full account may not let files grow: its limit on their size (RLIMIT_FSIZE) is
-// smallFile, so that a session of PHP can still be written, and Nothing once the reserve for that is used up as well. A
+// smallFile above the size of its log, so that a session of PHP and a line of that log can still be written, and Nothing once the reserve for that is used up as well. A
 // larger write fails as EFBIG where SIGXFSZ is ignored, as in everything that the machine starts for accounts, while it can
 // read, serve, and remove files to make room. The limit is lifted when there is room again.
 type Sweeper struct{ groups *cgroup.Controllers }
@@ -89,7 +90,7 @@ func (s *Sweeper) look(pid, uid int, u User) error {
 		}
 	}
 	now, err := fileSize(pid)
-	if want := u.fileSize(); err != nil || now == want || now > smallFile && want > smallFile {
+	if err != nil || now == u.fileSize() {
 		return err
 	}
 	if err := setFileSize(pid, uid, u.fileSize()); err != nil {

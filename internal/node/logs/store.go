@@ -78,6 +78,15 @@ func (s *Store) File(account string, t panel.LogType) string {
 	return filepath.Join(s.Dir(account), string(t)+".log")
 }
 
+// Size is the size of a log in bytes; 0 when it is not there.
+func (s *Store) Size(account string, t panel.LogType) int64 {
+	info, err := os.Lstat(s.File(account, t))
+	if err != nil {
+		return 0
+	}
+	return info.Size()
+}
+
 var accountForm = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,63}$`)
 
 // Prepare creates an account's missing logs, owned by uid, who writes them, and readable by the group gid. Without root

@@ -37,6 +37,7 @@ import (
 	"stead.dev/stead/internal/node/php"
 	"stead.dev/stead/internal/node/web"
 	"stead.dev/stead/internal/node/web/nginx"
+	"stead.dev/stead/internal/port/panel"
 )
 
 // Kind is how a machine is used.
@@ -257,6 +258,7 @@ func Open(ctx context.Context, cfg Config) (*Machine, error) {
 			return nil, errors.Join(err, m.closeOwn())
 		}
 		nodeConfig.Web = sites
+		nodeConfig.LogSize = func(account string) int64 { return written.Size(account, panel.LogPHP) }
 		nodeConfig.Facilities = func(n *node.Node) ([]facility.Facility, error) {
 			if !m.guarded {
 				cfg.Mail.Hostname = ""

@@ -593,6 +593,16 @@ func TestAFullAccountIsServed(t *testing.T) {
 	if got := w.run(a, program); !strings.HasPrefix(got, "refused: ") || !strings.HasSuffix(got, "session kept") {
 		t.Errorf("full: %q", got)
 	}
+	log := w.store.File(a.Name, panel.LogPHP)
+	must(t, os.Truncate(log, 300000))
+	if got := w.run(a, `error_log("above the limit"); echo "served";`); got != "served" {
+		t.Errorf("a full account with a large log: %q", got)
+	}
+	sweep(limits.User{Full: true, Log: w.store.Size(a.Name, panel.LogPHP)})
+	w.run(a, `error_log("within the reserve");`)
+	if text, err := os.ReadFile(log); err != nil || !strings.HasSuffix(string(text), "within the reserve\n") {
+		t.Errorf("the log of a full account: %v, %.200s", err, text[min(len(text), 300000):])
+	}
 	sweep(limits.User{Full: true, Nothing: true})
 	if got := w.run(a, `echo @file_put_contents(getenv("HOME") . "/small", "x") === 1 ? "written" : "refused";`); got != "refused" {
 		t.Errorf("the reserve is used up: %q", got)
