@@ -174,6 +174,14 @@ func (l *closedSearch) own(dir string) htaccess.Access {
 // before the driver is used.
 func (d *Driver) OnAccess(changed func(ref string)) { d.accessChanged = changed }
 
+// Changed is told of a file, or a directory with what is in it, that something else than this driver has changed: directories may
+// be closed by it.
+func (d *Driver) Changed(ref, name string, dir bool) {
+	if dir || path.Base(name) == htaccess.Name {
+		d.accessChanged(ref)
+	}
+}
+
 // mark is a number for the state of a file by which directories are closed.
 func mark(name string, info fs.FileInfo) uint64 {
 	h := fnv.New64a()

@@ -51,6 +51,9 @@ type Config struct {
 type Disk interface {
 	Take(ctx context.Context, ref string, bytes, inodes int64) error
 	Give(ref string, bytes, inodes int64)
+	// Changed is told of a file, or a directory with what is in it, that has been written, removed, renamed or has other
+	// permissions now. name is its path in the home that the session shows.
+	Changed(ref, name string, dir bool)
 }
 
 // unproven is how long a connection may take to sign in.

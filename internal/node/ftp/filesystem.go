@@ -198,6 +198,7 @@ func (f *fileSystem) remove(name string, dir bool) error {
 			return err
 		}
 		f.s.gave(freed(info), 1)
+		f.s.changed(at.name, dir)
 		return nil
 	})
 }
@@ -231,6 +232,9 @@ func (f *fileSystem) Rename(from, to string) error {
 		if old != nil && target != at.name {
 			f.s.gave(freed(old), 1)
 		}
+		f.s.changed(at.name, false)
+		info, err := at.root.Lstat(target)
+		f.s.changed(target, err != nil || info.IsDir())
 		return nil
 	})
 }
@@ -241,7 +245,9 @@ func (f *fileSystem) Chmod(name string, mode os.FileMode) error {
 		if at.needed() {
 			return errForbidden
 		}
-		return at.root.Chmod(at.name, mode.Perm())
+		err := at.root.Chmod(at.name, mode.Perm())
+		f.s.changed(at.name, false)
+		return err
 	})
 }
 
@@ -330,7 +336,7 @@ func (f *fileSystem) write(name string, flags int) (t *transfer, err error) {
 }
 
 func (f *fileSystem) create(at location, flags int) (*transfer, error) {
-	t := &transfer{s: f.s, writes: true, most: at.user.QuotaMB << 20}
+	t := &transfer{name: at.name, s: f.s, writes: true, most: at.user.QuotaMB << 20}
 	// A new name costs an inode; O_EXCL tells whether it is new.
 	if err := f.s.took(0, 1, t.most); err != nil {
 		return nil, err

@@ -67,6 +67,35 @@ func TestFilesGoBothWays(t *testing.T) {
 	}
 }
 
+// TestWhatClosesDirectoriesIsNoticed: the account's files are told of each change of a .htaccess, and of no other file.
+func TestWhatClosesDirectoriesIsNoticed(t *testing.T) {
+	w := newWorld(t)
+	w.user("web", "/public_html")
+	changes := make(chan string, 10)
+	w.disk.OnAccess(func(ref string) { changes <- ref })
+	c := w.login("alice_web")
+	w.must(c.Stor("page.html", strings.NewReader("x")))
+	<-changes // the first measurement, before which nothing is known
+	w.must(c.Rename("page.html", "index.html"))
+	w.must(c.Delete("index.html"))
+	w.must(c.MakeDir("closed"))
+	if len(changes) != 0 {
+		t.Error("a page is taken for a .htaccess")
+	}
+	for _, step := range []func() error{
+		func() error { return c.Stor("closed/.htaccess", strings.NewReader("Require all denied")) },
+		func() error { return c.Rename("closed", "shut") },
+		func() error { return c.Rename("shut/.htaccess", "shut/off") },
+		func() error { return c.Rename("shut/off", "shut/.htaccess") },
+		func() error { return c.Delete("shut/.htaccess") },
+	} {
+		w.must(step())
+		if ref := <-changes; ref != "1" || len(changes) != 0 {
+			t.Errorf("account %q, and %d more", ref, len(changes))
+		}
+	}
+}
+
 func TestARealClient(t *testing.T) {
 	w := newWorld(t)
 	w.user("web", "/public_html")

@@ -18,6 +18,7 @@ const step = 1 << 20
 // transfer is an open file of a transfer.
 type transfer struct {
 	file   *os.File
+	name   string // of a file that is written
 	s      *session
 	writes bool
 	most   int64 // bytes that the FTP account's home may hold; zero: any number
@@ -96,6 +97,7 @@ func (t *transfer) Close() error {
 		t.s.gave(t.spare, 0)
 		t.spare = 0
 	}
+	t.s.changed(t.name, false)
 	if err := t.s.note(); err != nil {
 		t.s.d.cfg.Log.Error("ftp usage cannot be kept", "user", t.s.username, "error", err)
 	}
@@ -129,6 +131,9 @@ func (s *session) gave(bytes, inodes int64) {
 	s.d.mu.Unlock()
 	s.d.cfg.Disk.Give(s.account.Ref, bytes, inodes)
 }
+
+// changed tells the account's files of a change.
+func (s *session) changed(name string, dir bool) { s.d.cfg.Disk.Changed(s.account.Ref, name, dir) }
 
 // meter counts the files in the home of an FTP account.
 type meter struct {
