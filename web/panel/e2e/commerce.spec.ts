@@ -117,3 +117,83 @@ test("prices in soʻm are those that the server tells", async ({ page, customer 
   await page.goto("/panel/order?lang=uz");
   await expect(page.getByText(price?.display ?? "").first()).toBeVisible();
 });
+
+// Row 13: money that comes by itself, and what came and went as a file.
+test("a means of payment is kept, the wallet tops itself up from it, and movements are saved", async ({
+  page,
+  customer: _,
+}) => {
+  await page.goto("/panel/wallet");
+  const money = page.getByRole("region", { name: "Top up" });
+  await money.getByLabel("Amount in US dollars").fill("15");
+  await money.getByLabel("Keep this means of payment for automatic top-ups").check();
+  await money.getByRole("button", { name: /^Pay \$/ }).click();
+  await page.waitForURL(/\/pay\//);
+  await page.getByRole("button").first().click();
+  await page.waitForURL(/\/panel\/wallet/);
+  await expect(page.getByText("$15.00 is in your wallet")).toBeVisible();
+
+  await page.getByRole("switch", { name: "Top up by itself" }).check();
+  await page.getByLabel("When the balance falls below").fill("5");
+  await page.getByLabel("Pay in").fill("3");
+  const auto = page.getByRole("region", { name: "Automatic top-up" });
+  await auto.getByRole("button", { name: "Save" }).click();
+  await expect(page.getByText("At least as much as the balance below which it happens.")).toBeVisible();
+  await page.getByLabel("Pay in").fill("20");
+  await auto.getByRole("button", { name: "Save" }).click();
+  await expect(page.getByText("The wallet tops itself up from now on")).toBeVisible();
+
+  const file = page.waitForEvent("download");
+  await page
+    .getByRole("link", { name: "Download as CSV" })
+    .or(page.getByRole("button", { name: "Download as CSV" }))
+    .click();
+  const saved = await (await file).createReadStream();
+  let text = "";
+  for await (const piece of saved) text += String(piece);
+  expect(text).toContain("topup");
+});
+
+// The rest of row 14.
+test("a domain is moved here with its code", async ({ page, customer }) => {
+  await customer.credit(100);
+  const name = "slow-" + unique("name") + ".com";
+  await page.goto("/panel/domains/new");
+  await page.getByText("Transfer mine here").click();
+  await page.getByLabel("Domain", { exact: true }).fill(name);
+  await page.locator("#page").getByRole("button", { name: "Continue" }).click();
+  await page.getByLabel("Transfer code").fill("secret-code");
+  await page.getByLabel("Phone").fill("+998 90 123-45-67");
+  await page.getByLabel("Street and house").fill("Navoiy 1");
+  await page.getByLabel("City").fill("Tashkent");
+  await page.getByLabel("Country, two letters").fill("uz");
+  await page.getByRole("button", { name: /^Pay \$/ }).click();
+  await expect(page.getByRole("heading", { level: 1, name })).toBeVisible();
+  await expect(page.getByText("The domain is on its way here")).toBeVisible();
+});
+
+test("a domain is renewed and signed", async ({ page, customer }) => {
+  await customer.credit(100);
+  const name = unique("name") + ".com";
+  await page.goto(`/panel/domains/new?name=${name}`);
+  await page.getByLabel("Phone").fill("+998 90 123-45-67");
+  await page.getByLabel("Street and house").fill("Navoiy 1");
+  await page.getByLabel("City").fill("Tashkent");
+  await page.getByLabel("Country, two letters").fill("uz");
+  await page.getByRole("button", { name: /^Pay \$/ }).click();
+  await expect(page.getByRole("heading", { level: 1, name })).toBeVisible();
+  await page.getByRole("button", { name: "Renew", exact: true }).click();
+  await page
+    .getByRole("dialog")
+    .getByRole("button", { name: /^Pay \$/ })
+    .click();
+  await expect(page.getByText(`${name} is being renewed`)).toBeVisible();
+
+  const signing = page.getByRole("region", { name: "DNSSEC" });
+  await signing.getByLabel("Delegation signers (DS), one a line").fill("12345 13 2 0a1b");
+  await signing.getByRole("button", { name: "Save" }).click();
+  await expect(signing.getByText("This is no delegation signer: 12345 13 2 0a1b")).toBeVisible();
+  await signing.getByLabel("Delegation signers (DS), one a line").fill("12345 13 2 " + "0A1B".repeat(16));
+  await signing.getByRole("button", { name: "Save" }).click();
+  await expect(page.getByText("DNSSEC is on", { exact: true })).toBeVisible();
+});

@@ -65,3 +65,25 @@ test("a reseller orders in the sandbox, moves its clock, sees events and what is
   );
   expect(data.find((one) => one.operation === "reseller.services.create")?.key_id).toBeNull();
 });
+
+// The rest of row 20: an address is told, and what it missed is sent again.
+test("an address is told of what happens, and gets again what it missed", async ({ page, customer }) => {
+  await stead("admin", "resellers", "appoint", customer.email, "--tier", "silver", "--discount", "10");
+  await page.goto("/panel/reseller/start");
+  await page.getByLabel("Address (https)").fill("https://hooks.example.invalid/stead");
+  await page.getByRole("button", { name: "Add the address" }).click();
+  await expect(page.getByText(/^whsec_/)).toBeVisible();
+  await page.getByRole("button", { name: "Order it" }).click();
+  await expect(page.getByRole("heading", { name: "2. The first service (done)" })).toBeVisible();
+  await page.getByRole("link", { name: "All events with their deliveries" }).click();
+  await expect(page.getByRole("table", { name: "Addresses that are told" })).toContainText("hooks.example.invalid");
+  await page
+    .getByRole("button", { name: /^Show service\./ })
+    .first()
+    .click();
+  const drawer = page.getByRole("dialog");
+  // Nobody answers there; how soon that is known depends on the machine's resolver.
+  await expect(drawer).toContainText(/Waits|On its way|Failed, is tried again/);
+  await drawer.getByRole("button", { name: "Send again" }).first().click();
+  await expect(page.getByText("It is on its way again")).toBeVisible();
+});

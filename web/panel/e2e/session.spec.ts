@@ -1,4 +1,4 @@
-import { expect, signIn, test } from "./fixture";
+import { expect, signIn, stead, test, unique } from "./fixture";
 
 test("a session that ends while somebody types is renewed over the page", async ({
   page,
@@ -28,13 +28,24 @@ test("a session that ends while somebody types is renewed over the page", async 
 });
 
 test("another person who signs in finds nothing of the one before", async ({ page, customer }) => {
-  await expect(page.getByRole("heading", { level: 1 })).toContainText("Anna Karimova");
+  const domain = unique("mine") + ".example.com";
+  await customer.service({ domain });
+  await page.goto("/panel/services");
+  await expect(page.getByText(domain)).toBeVisible();
   await page.getByRole("button", { name: /Account/ }).click();
   await page.getByRole("menuitem", { name: "Sign out" }).click();
   await page.waitForURL((url) => !url.pathname.startsWith("/panel"));
   await page.goto("/panel/services");
   await page.waitForURL(/\/login/);
-  await signIn(page, customer.email, customer.password);
+  const email = unique("boris") + "@example.com";
+  const { password } = await stead<{ password: string }>(
+    ...["admin", "users", "create", email, "--name", "Boris", "--locale", "en"],
+  );
+  await signIn(page, email, password);
+  await page.goto("/panel/services");
+  await expect(page.getByRole("heading", { level: 1, name: "Services" })).toBeVisible();
+  await expect(page.getByText("No services yet")).toBeVisible();
+  await expect(page.getByText(domain)).toHaveCount(0);
 });
 
 test("the language changes at once, and stays", async ({ page, customer: _ }) => {

@@ -1,4 +1,6 @@
-import { expect, signIn, stead, test, unique } from "./fixture";
+import type { Browser } from "@playwright/test";
+
+import { Customer, expect, signIn, stead, test, unique } from "./fixture";
 
 test.use({ storageState: async ({ owner }, provide) => provide(owner) });
 
@@ -302,4 +304,95 @@ test("a queue is paused and works again", async ({ page }) => {
   }
   await page.goto("/panel/staff/audit?action=queue.resume");
   await expect(page.getByRole("listitem").filter({ hasText: "webhooks" }).first()).toBeVisible();
+});
+
+/** A customer's order that is delivered. */
+async function delivered(browser: Browser) {
+  const context = await browser.newContext({ storageState: { cookies: [], origins: [] } });
+  const email = unique("boris") + "@example.com";
+  const { password } = await stead<{ password: string }>(
+    "admin",
+    "users",
+    "create",
+    email,
+    "--name",
+    "Boris",
+    "--locale",
+    "en",
+  );
+  await signIn(await context.newPage(), email, password);
+  const customer = new Customer(email, password, context.request);
+  const domain = unique("site") + ".example.com";
+  const service = await customer.service({ domain, plan: 0 });
+  const { data } = await customer.call<{ data: { id: number }[] }>("GET", "/orders");
+  await context.close();
+  return { email, domain, service, id: data[0]?.id ?? 0 };
+}
+// Row 24: whatever staff have in hand leads to the page.
+test("a customer is found by mail, domain and address", async ({ page, resident }) => {
+  const { email, services } = await page.request
+    .get(`/panel/api/v1/admin/customers/${resident.account}`, { headers: { "X-Stead-Panel": "1" } })
+    .then((answer) => answer.json() as Promise<{ email: string; services?: unknown }>);
+  expect(services).toBeDefined();
+  for (const text of [email, "127.0.0.1"]) {
+    await page.goto("/panel/staff");
+    await page.getByLabel("Find anything").fill(text);
+    await page.getByLabel("Find anything").press("Enter");
+    await expect(page.getByRole("table", { name: "Search" }).getByRole("link", { name: email }).first()).toBeVisible();
+  }
+});
+
+// Row 25: money comes back with its credit note, and a service is removed for good.
+test("an order is refunded in part, which writes a credit note", async ({ page, browser }) => {
+  const order = await delivered(browser);
+  await page.goto(`/panel/staff/orders/${order.id}`);
+  await page.getByRole("button", { name: "Refund" }).click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByLabel("Amount").fill("0.50");
+  await dialog.getByLabel("Reason").fill("A slow day");
+  await dialog.getByRole("button", { name: "Refund" }).click();
+  await expect(page.getByText("$0.50 refunded; a credit note is written")).toBeVisible();
+  await page.goto("/panel/staff/invoices?kind=credit_note");
+  await expect(page.getByRole("row", { name: new RegExp(order.email) }).first()).toContainText("0.50");
+
+  await page.goto(`/panel/staff/services/${order.service}`);
+  await page.getByRole("button", { name: "Suspend" }).click();
+  await dialog.getByLabel("Reason").fill("They asked for it");
+  await dialog.getByRole("button", { name: "Suspend" }).click();
+  await page.getByRole("button", { name: "Terminate" }).click();
+  await dialog.getByLabel("Reason").fill("They asked for it");
+  await dialog.getByRole("textbox").last().fill(order.domain);
+  await dialog.getByRole("button", { name: "Terminate" }).click();
+  await expect(page.getByText("The service is being removed")).toBeVisible();
+});
+
+// Row 26: what the status page says goes on from where it is.
+test("an incident is opened, goes on and ends", async ({ page }) => {
+  const title = unique("Mail waits ");
+  await page.goto("/panel/staff/incidents");
+  await page.getByRole("button", { name: "Open an incident" }).click();
+  const dialog = page.getByRole("dialog");
+  for (const lang of ["English", "Русский", "Oʻzbekcha"]) {
+    await dialog.getByLabel(`Title (${lang})`).fill(title);
+    await dialog.getByLabel(`Message (${lang})`).fill("We look into it.");
+  }
+  await dialog.getByRole("button", { name: "Open an incident" }).click();
+  const row = page.getByRole("row", { name: new RegExp(title) });
+  await expect(row).toContainText("We look into it");
+  const goOn = async (stage: string) => {
+    await row.getByRole("button", { name: "Say how it goes on" }).click();
+    await dialog.getByLabel("State").selectOption(stage);
+    for (const lang of ["English", "Русский", "Oʻzbekcha"])
+      await dialog.getByLabel(`Message (${lang})`).fill("It is better.");
+    await dialog.getByRole("button", { name: "Say how it goes on" }).click();
+    await expect(dialog).toHaveCount(0);
+  };
+  await goOn("Mended, we watch");
+  await expect(row).toContainText("Mended, we watch");
+  await row.getByRole("button", { name: "Say how it goes on" }).click();
+  await expect(dialog.getByLabel("State")).toHaveValue("monitoring");
+  await page.keyboard.press("Escape");
+  await page.request.get("/status").then(async (answer) => expect(await answer.text()).toContain(title));
+  await goOn("Over");
+  await expect(row.getByRole("button", { name: "Say how it goes on" })).toHaveCount(0);
 });

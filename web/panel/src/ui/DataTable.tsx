@@ -9,6 +9,8 @@ export interface Column<T> {
   render: (row: T) => ReactNode;
   /** Numbers and money. */
   right?: boolean;
+  /** What the row is about, in more than a few words: on a phone it heads the card, without its label. */
+  title?: boolean;
   /** The column of buttons: its label is for screen readers only. */
   actions?: boolean;
 }
@@ -57,9 +59,9 @@ export function DataTable<T>({
                 <Table.Td
                   key={column.key}
                   ta={column.right || column.actions ? "right" : undefined}
-                  className={column.actions ? classes.actions : undefined}
+                  className={column.actions ? classes.actions : column.title ? classes.title : undefined}
                 >
-                  {!column.actions && (
+                  {!column.actions && !column.title && (
                     <Text span className={classes.label} aria-hidden>
                       {column.label}
                     </Text>

@@ -36,6 +36,7 @@ export function Preferences() {
                 {
                   key: "topic",
                   label: t("preferences.topic"),
+                  title: true,
                   render: (row) => (
                     <>
                       <Text fw={600}>{capital(row.title)}</Text>

@@ -112,7 +112,7 @@ function ServiceStep() {
   const made = useQuery(services("sandbox", {}, 1));
   const plans = (sold.data?.data ?? []).flatMap((product) => (product.type === "hosting" ? product.plans : []));
   const [chosen, setChosen] = useState("");
-  const [domain, setDomain] = useState("anna.stead.test");
+  const [domain, setDomain] = useState(() => `anna-${newKey().slice(0, 6)}.stead.test`); // names are had once here
   const [once, setOnce] = useState(newKey);
   const plan = Number(chosen) || plans[0]?.id || 0;
   const body = { plan_id: plan, domain: domain.trim(), client_ref: "client-42" };
