@@ -403,7 +403,7 @@ func (c *core) introduce() {
 		Rates: c.reseller, Taxes: c.invoices, Names: c.hosting, Usages: c.hosting, Keeper: c.backups, Provisioner: c.provisioning,
 		Worlds: c.accounts, Clocks: c.clocks, Monitors: c.monitors,
 	})
-	c.provisioning.Connect(provisioning.Needs{Services: c.services, Keeper: c.backups, Placer: placer(newAsking(c.cfg, c.nodes, c.catalog))})
+	c.provisioning.Connect(provisioning.Needs{Services: c.services, Domains: c.hosting, Keeper: c.backups, Placer: placer(newAsking(c.cfg, c.nodes, c.catalog))})
 	c.orders.Connect(orders.Needs{
 		Catalog: c.catalog, Payer: c.wallet, Services: c.services, Rates: c.reseller, Taxes: c.invoices, Books: c.invoices, Coupons: c.coupons,
 		Clocks: c.clocks,

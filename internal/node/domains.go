@@ -36,7 +36,7 @@ func (n *Node) domain(rec accounts.Record, i int) panel.Domain {
 	tls, _ := n.tls(rec.Name, d.Name)
 	return panel.Domain{
 		Name: d.Name, DocumentRoot: "/" + d.DocumentRoot, Primary: i == 0,
-		RedirectTo: d.RedirectTo, ForceHTTPS: d.ForceHTTPS, TLS: tls,
+		RedirectTo: d.RedirectTo, ForceHTTPS: d.ForceHTTPS, NoMail: d.NoMail, TLS: tls,
 	}
 }
 
@@ -75,7 +75,7 @@ func (n *Node) SetDomain(ctx context.Context, ref string, d panel.Domain) (panel
 }
 
 func (n *Node) setDomain(ctx context.Context, ref string, d panel.Domain) (_ panel.Domain, err error) {
-	set := accounts.Domain{ForceHTTPS: d.ForceHTTPS}
+	set := accounts.Domain{ForceHTTPS: d.ForceHTTPS, NoMail: d.NoMail}
 	if set.Name, err = panel.CanonicalDomain(d.Name); err != nil {
 		return panel.Domain{}, err
 	}

@@ -69,6 +69,18 @@ func TestAPaidServiceBecomesActiveOnce(t *testing.T) {
 	})
 }
 
+// TestANewAccountSendsNoMailAsADomainThatIsNotProven: from its first moment.
+func TestANewAccountSendsNoMailAsADomainThatIsNotProven(t *testing.T) {
+	t.Parallel()
+	testkit.Engines(t, func(t *testing.T, d *db.DB, clk *clock.Fake) {
+		w := newWorld(t, d, clk)
+		for domain, want := range map[string]bool{"shop.test": false, "unproven.test": true} {
+			a := w.panel.made[fmt.Sprint(w.active(ask(domain)))]
+			w.same(domain, []panel.Domain{{Name: domain, Primary: true, NoMail: want}}, a.Domains)
+		}
+	})
+}
+
 func TestTheQueueProvisionsWithinASecond(t *testing.T) {
 	t.Parallel()
 	testkit.Engines(t, func(t *testing.T, d *db.DB, clk *clock.Fake) {

@@ -20,6 +20,7 @@ import (
 
 	"stead.dev/stead/internal/commerce/sale"
 	"stead.dev/stead/internal/commerce/services/provisioning"
+	"stead.dev/stead/internal/hosting/site"
 	"stead.dev/stead/internal/platform/api/apitest"
 	"stead.dev/stead/internal/platform/clock"
 	"stead.dev/stead/internal/platform/db"
@@ -64,7 +65,7 @@ func newWorld(t *testing.T, d *db.DB, clk *clock.Fake) *world {
 	w.prov = provisioning.New(provisioning.Config{
 		DB: d, Queue: q, Panels: panels{"node": w.panel, "bare": bare{}}, Clock: clk, SandboxPanel: "node",
 	})
-	w.prov.Connect(provisioning.Needs{Services: w.Service, Keeper: keeping{w}, Placer: provisioning.OnePanel("node")})
+	w.prov.Connect(provisioning.Needs{Services: w.Service, Domains: senders{}, Keeper: keeping{w}, Placer: provisioning.OnePanel("node")})
 	w.Connect(Needs{
 		Monitors: Unwatched{},
 		Balances: balances{1: 500}, Plans: plans{}, Payments: &w.used, Orders: w.book, Billing: &w.till, Addons: NoAddons{},
@@ -90,6 +91,13 @@ func (ps panels) Panel(name string) (panel.Panel, bool) { p, ok := ps[name]; ret
 type bare struct{}
 
 func (bare) Name() string { return "bare" }
+
+// senders are domains as which their accounts may send, but for unproven.test.
+type senders struct{}
+
+func (senders) MaySend(_ context.Context, _ db.Querier, of site.Site) (bool, error) {
+	return of.Domain != "unproven.test", nil
+}
 
 type balances map[int64]money.USDCents
 
@@ -182,6 +190,7 @@ func (m *machine) CreateAccount(_ context.Context, spec panel.AccountSpec) (pane
 			Ref: spec.Ref, Username: spec.Username, PrimaryDomain: spec.PrimaryDomain, Limits: spec.Limits,
 			Status: panel.AccountActive, CreatedAt: m.now(), OriginURL: "http://127.0.0.1:8081", IPv4: "203.0.113.7",
 			IPv6: "2001:db8::7", Nameservers: []string{"ns1.stead.test", "ns2.stead.test"}, Location: "Tashkent",
+			Domains: []panel.Domain{{Name: spec.PrimaryDomain, Primary: true, NoMail: spec.NoMail}},
 		}
 		m.made[spec.Ref] = a
 	}

@@ -32,9 +32,14 @@ const atOnce = 32
 
 // kind is how the domains of a service follow. Another primary domain must be there before the former can go; and what the
 // others are may depend on it.
-func kind(_ context.Context, _ site.Site, sites panel.Sites) (site.Kind[domain, panel.Domain], error) {
+func (s *Service) kind(_ context.Context, on site.Site, sites panel.Sites) (site.Kind[domain, panel.Domain], error) {
 	return site.Kind[domain, panel.Domain]{
-		Wish: func(_ context.Context, d domain) (panel.Domain, error) { return d.wanted(d.primaryRoot), nil },
+		Wish: func(ctx context.Context, d domain) (panel.Domain, error) {
+			usable, err := s.usable(ctx, s.DB, on, d)
+			wish := d.wanted(d.primaryRoot)
+			wish.NoMail = !usable[d.name]
+			return wish, err
+		},
 		Same: same,
 		List: sites.Domains, Set: sites.SetDomain, Remove: sites.RemoveDomain,
 		Name:   func(d panel.Domain) string { return d.Name },
@@ -78,12 +83,14 @@ func (s *Service) Reconcile(ctx context.Context) error {
 	return site.SweepEach(ctx, s.DB, takeDue, s.enqueueReconcile)
 }
 
-// Follow hears what happens to services, and lets their domains follow.
+// Follow hears what happens to services and of whose their domains are, and lets their domains follow.
 func (s *Service) Follow(ctx context.Context, tx *db.Tx, e outbox.Stored) error {
 	switch e.Type {
 	case "service.provisioned", "service.restored", "service.suspended", "service.unsuspended", "service.provision_failed", "service.terminated",
 		"service.tariff_changed", "service.migrated":
 		return s.enqueueApplyAll(ctx, tx, site.Target{AccountID: e.AccountID, ServiceID: e.SubjectID})
+	case "site_domain.verification_changed":
+		return s.collection().Enqueue(ctx, tx, e.AccountID, e.SubjectID)
 	default:
 		return nil
 	}

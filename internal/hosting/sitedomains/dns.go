@@ -15,7 +15,7 @@ import (
 // pointing is what a look into the DNS found.
 type pointing struct {
 	known     bool     // the DNS answered, if only that there is nothing
-	found     []string // addresses, sorted
+	found     []string // addresses when it last answered, sorted
 	checkedAt *time.Time
 }
 
@@ -32,18 +32,19 @@ const (
 // status compares what was found with where the service is. A name that leads
 // elsewhere too is not pointed: some visitors would not get here.
 func (p pointing) status(expected []string) PointStatus {
-	if !p.known || len(expected) == 0 {
+	switch {
+	case !p.known || len(expected) == 0:
 		return Unknown
-	}
-	for _, address := range p.found {
-		if !slices.Contains(expected, address) {
-			return NotPointed
-		}
-	}
-	if len(p.found) == 0 {
+	case p.leads(expected):
+		return Pointed
+	default:
 		return NotPointed
 	}
-	return Pointed
+}
+
+// leads tells whether the name led to its service when the DNS last answered.
+func (p pointing) leads(expected []string) bool {
+	return len(p.found) > 0 && !slices.ContainsFunc(p.found, func(address string) bool { return !slices.Contains(expected, address) })
 }
 
 // Resolver looks names up; *net.Resolver is one.
@@ -83,7 +84,7 @@ func (s *Service) CheckDNS(ctx context.Context) error {
 				if tx.Now.Sub(d.createdAt) < dnsYoung {
 					next = dnsInterval
 				}
-				if err := setPointing(ctx, tx, d.id, found[i], tx.Now.Add(next)); err != nil {
+				if err := s.notePointing(ctx, tx, d, found[i], tx.Now.Add(next)); err != nil {
 					return err
 				}
 			}
@@ -94,6 +95,23 @@ func (s *Service) CheckDNS(ctx context.Context) error {
 		}
 	}
 	return ctx.Err() // the next turn goes on
+}
+
+// notePointing writes what a look into the DNS found. The panel follows when the name leads to its service now, or no longer: see
+// usable.
+func (s *Service) notePointing(ctx context.Context, tx *db.Tx, d dueName, found pointing, next time.Time) error {
+	if !found.known {
+		found.found = d.found
+	}
+	same, err := setPointing(ctx, tx, d, found, next)
+	if err != nil || !same || slices.Equal(found.found, d.found) {
+		return err
+	}
+	on, err := s.Services.Site(ctx, tx, d.accountID, d.serviceID)
+	if err != nil || found.leads(on.Addresses()) == (pointing{found: d.found}).leads(on.Addresses()) {
+		return err
+	}
+	return s.collection().Enqueue(ctx, tx, d.accountID, d.serviceID)
 }
 
 // lookUp asks for all names, some at once.

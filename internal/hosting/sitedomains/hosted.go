@@ -1,7 +1,6 @@
 package sitedomains
 
 import (
-	"cmp"
 	"context"
 	"slices"
 	"time"
@@ -32,9 +31,10 @@ func (s *Service) Hosted(ctx context.Context, q db.Querier, accountID, serviceID
 		return nil, err
 	}
 	rows, err := s.collection().OfService(ctx, q, serviceID)
-	if err != nil {
-		return nil, err
-	}
+	return hosted(on, rows), err
+}
+
+func hosted(on site.Site, rows []domain) []Hosted {
 	all := make([]Hosted, len(rows))
 	for i, d := range rows {
 		all[i] = Hosted{
@@ -43,30 +43,43 @@ func (s *Service) Hosted(ctx context.Context, q db.Querier, accountID, serviceID
 			Displaced: d.displacedName != nil,
 		}
 	}
-	return all, nil
+	return all
 }
 
-// Usable is Hosted without the domains that are not known to be the account's yet, and those that are not any more: they
-// may have no certificate and no mail.
+// Usable is Hosted without the domains that may have no certificate and no mail.
 func (s *Service) Usable(ctx context.Context, q db.Querier, accountID, serviceID int64) ([]Hosted, error) {
 	on, err := s.Services.Site(ctx, q, accountID, serviceID)
-	if err != nil || on.Sandbox {
-		all, hostedErr := s.Hosted(ctx, q, accountID, serviceID)
-		return all, cmp.Or(err, hostedErr)
-	}
-	all, err := s.Hosted(ctx, q, accountID, serviceID)
 	if err != nil {
 		return nil, err
 	}
-	names := make([]string, len(all))
-	for i, d := range all {
-		names[i] = d.Name
+	rows, err := s.collection().OfService(ctx, q, serviceID)
+	if err != nil {
+		return nil, err
 	}
-	known, err := s.Claims.Verifications(ctx, q, accountID, names)
-	return slices.DeleteFunc(all, func(d Hosted) bool {
-		v, ok := known[d.Name]
-		return d.Displaced || ok && !v.Cleared && d.Pointing != Pointed
-	}), err
+	usable, err := s.usable(ctx, q, on, rows...)
+	return slices.DeleteFunc(hosted(on, rows), func(d Hosted) bool { return !usable[d.Name] }), err
+}
+
+// MaySend tells whether programs of a service may send mail as its primary domain.
+func (s *Service) MaySend(ctx context.Context, q db.Querier, of site.Site) (bool, error) {
+	rows, err := s.collection().OfService(ctx, q, of.ServiceID)
+	if err != nil {
+		return false, err
+	}
+	primary, _ := primaryOf(rows)
+	usable, err := s.usable(ctx, q, of, primary)
+	return usable[primary.name], err
+}
+
+// usable tells by name which domains of a service may have certificates and mail: those that are known to be the account's, and
+// those whose DNS leads to the service.
+func (s *Service) usable(ctx context.Context, q db.Querier, on site.Site, all ...domain) (map[string]bool, error) {
+	known, err := s.verifications(ctx, q, on, all)
+	usable := make(map[string]bool, len(all))
+	for _, d := range all {
+		usable[d.name] = known[d.name].Cleared || d.displacedName == nil && d.dns.leads(on.Addresses())
+	}
+	return usable, err
 }
 
 // root is the document root that a domain shows: its own, or for an alias that of the primary domain.

@@ -253,23 +253,25 @@ func reversed(name string) []byte {
 
 // verifications tells of the domains of a service whether they are known to be the account's.
 func (s *Service) verifications(ctx context.Context, q db.Querier, on site.Site, all []domain) (map[string]Verification, error) {
-	found := map[string]Verification{}
+	var found map[string]Verification
 	if !on.Sandbox {
 		names := make([]string, len(all))
 		for i, d := range all {
 			names[i] = d.ownName()
 		}
-		known, err := s.Claims.Verifications(ctx, q, on.AccountID, names)
-		if err != nil {
+		var err error
+		if found, err = s.Claims.Verifications(ctx, q, on.AccountID, names); err != nil {
 			return nil, err
 		}
-		found = known
 	}
 	told := make(map[string]Verification, len(all))
 	for _, d := range all {
 		v, ok := found[d.ownName()]
-		if !ok {
+		switch {
+		case on.Sandbox:
 			v = Verification{State: "not_required", Cleared: true}
+		case !ok:
+			v.State = "unverified"
 		}
 		if d.displacedName != nil {
 			v.State, v.Cleared = "displaced", false

@@ -2,12 +2,17 @@ package sitedomains
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/fault"
+	"stead.dev/stead/internal/platform/outbox/outboxtest"
+	"stead.dev/stead/internal/platform/testkit"
 )
 
 func sorted(line string) string { return strings.Join(slices.Sorted(strings.FieldsSeq(line)), " ") }
@@ -122,6 +127,69 @@ func TestWhatMayHaveCertificatesAndMail(t *testing.T) {
 			if err := w.Refusal(t.Context(), w.DB, owner, name); (err != nil) != want {
 				t.Errorf("%s: %v", name, err)
 			}
+		}
+	})
+}
+
+// provers are Claims of two names, of which one is proven in the course of the test.
+type provers struct {
+	Unclaimed
+	proven atomic.Bool
+}
+
+func (p *provers) Verifications(context.Context, db.Querier, int64, []string) (map[string]Verification, error) {
+	return map[string]Verification{
+		"victim.example": {State: "unverified", Cleared: p.proven.Load()}, "pointed.example": {State: "unverified"},
+	}, nil
+}
+
+// TestThePanelIsToldAsWhichNamesNobodySends: at once when a name is known to be the account's, or its DNS leads here. A DNS that does
+// not answer changes nothing.
+func TestThePanelIsToldAsWhichNamesNobodySends(t *testing.T) {
+	t.Parallel()
+	engines(t, func(t *testing.T, w *world) {
+		ctx := t.Context()
+		claims := &provers{}
+		w.Claims = claims
+		w.service(owner, 10, "victim.example")
+		w.add(10, "pointed.example", Addon)
+		w.add(10, "missing.example", Addon) // nobody claims it: it is not known to be theirs either
+		w.Must(w.Apply(ctx, owner, 10))
+		mute := func(want string) {
+			t.Helper()
+			testkit.Eventually(t, time.Minute, func() bool {
+				all, err := w.machine.fullPanel.Domains(ctx, "10")
+				w.Must(err)
+				var names []string
+				for _, d := range all {
+					if d.NoMail {
+						names = append(names, d.Name)
+					}
+				}
+				return sorted(strings.Join(names, " ")) == want
+			}, "nobody sends as "+want)
+		}
+		mute("missing.example pointed.example victim.example")
+		if may, err := w.MaySend(ctx, w.DB, w.site(owner, 10, "victim.example")); err != nil || may {
+			t.Errorf("a new account sends: %v, %v", may, err)
+		}
+		w.Start(w.queue)
+		w.dns.answers = map[string]string{"pointed.example": "192.0.2.1", "victim.example": "198.51.100.1"}
+		w.Must(w.CheckDNS(ctx))
+		mute("missing.example victim.example")
+		w.dns.answers["pointed.example"] = "?"
+		w.Clock.Advance(dnsInterval)
+		w.Must(errors.Join(w.CheckDNS(ctx), w.Apply(ctx, owner, 10)))
+		mute("missing.example victim.example")
+
+		claims.proven.Store(true)
+		w.Tx(func(ctx context.Context, tx *db.Tx) error { return w.Changed(ctx, tx, owner, "victim.example") })
+		outboxtest.Relay(t, w.events)
+		mute("missing.example")
+		changes := w.machine.changes
+		w.Must(w.Apply(ctx, owner, 10))
+		if w.machine.changes != changes {
+			t.Error("the panel is told again what it knows")
 		}
 	})
 }

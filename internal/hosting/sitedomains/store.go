@@ -35,7 +35,7 @@ func (s *Service) collection() site.Collection[domain, panel.Sites, panel.Domain
 			Name: "hosting_domains", Rows: domainRows, Unique: "name, sandbox", Others: []string{"hosting_usage"},
 			Order: `CASE WHEN kind = 'primary' THEN 0 ELSE 1 END, id`, // the primary one first
 		},
-		On:        kind,
+		On:        s.kind,
 		Keys:      map[panel.Kind]*fault.Def{panel.ErrExists: fault.DomainUnavailable, panel.ErrInvalid: fault.DomainInvalid},
 		Activated: func(ctx context.Context, tx *db.Tx, d domain) error { return s.emit(ctx, tx, "site_domain.added", d) },
 		Removed:   func(ctx context.Context, tx *db.Tx, d domain) error { return s.emit(ctx, tx, "site_domain.removed", d) },
@@ -105,30 +105,31 @@ func takeDue(ctx context.Context, tx *db.Tx, limit int) ([]site.Target, error) {
 
 // dueName is a domain that is due to be looked up.
 type dueName struct {
-	id        int64
-	name      string
-	createdAt time.Time
+	id, accountID, serviceID int64
+	name                     string
+	found                    []string // when the DNS last answered
+	createdAt                time.Time
 }
 
 func dnsDue(ctx context.Context, q db.Querier, now time.Time, limit int) ([]dueName, error) {
 	return db.Collect(ctx, q, func(row db.Row) (d dueName, err error) {
-		err = row.Scan(&d.id, &d.name, &d.createdAt)
+		err = row.Scan(&d.id, &d.accountID, &d.serviceID, &d.name, db.JSON(&d.found), &d.createdAt)
 		return d, err
-	}, `SELECT id, name, created_at FROM hosting_domains WHERE dns_due_at <= $1 ORDER BY dns_due_at LIMIT $2`, now, limit)
+	}, `SELECT id, account_id, service_id, name, dns_found, created_at FROM hosting_domains WHERE dns_due_at <= $1 ORDER BY dns_due_at LIMIT $2`, now, limit)
 }
 
-// setPointing writes what a look into the DNS found, and when the next is due.
-func setPointing(ctx context.Context, tx *db.Tx, id int64, p pointing, next time.Time) error {
+// setPointing writes what a look into the DNS found, and when the next is due; false when the domain has another name by now.
+func setPointing(ctx context.Context, tx *db.Tx, d dueName, p pointing, next time.Time) (bool, error) {
 	if p.found == nil {
 		p.found = []string{}
 	}
 	found, err := json.Marshal(p.found)
 	if err != nil {
-		return err
+		return false, err
 	}
-	_, err = tx.Exec(ctx, `UPDATE hosting_domains SET dns_known = $1, dns_found = $2, dns_checked_at = $3, dns_due_at = $4
-		WHERE id = $5`, p.known, string(found), tx.Now, next, id)
-	return err
+	n, err := tx.Exec(ctx, `UPDATE hosting_domains SET dns_known = $1, dns_found = $2, dns_checked_at = $3, dns_due_at = $4
+		WHERE id = $5 AND name = $6`, p.known, string(found), tx.Now, next, d.id, d.name)
+	return n == 1, err
 }
 
 // putUsage keeps what the panel counted of a service.

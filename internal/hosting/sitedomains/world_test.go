@@ -49,6 +49,7 @@ func newWorld(base sitetest.World, p fullPanel) *world {
 	w.Connect(Needs{Parts: []site.Part{}, Claims: Unclaimed{}, Zones: NoZones{}})
 	w.Register(q.Workers())
 	w.events.Subscribe("service.*", w.Follow)
+	w.events.Subscribe("site_domain.verification_changed", w.Follow)
 	w.Mount(w.Operations())
 	return w
 }

@@ -143,6 +143,7 @@ type Domain struct {
 	DocumentRoot string `json:"document_root"` // slash-separated, without a leading slash
 	RedirectTo   string `json:"redirect_to,omitempty"`
 	ForceHTTPS   bool   `json:"force_https,omitempty"`
+	NoMail       bool   `json:"no_mail,omitempty"` // see panel.Domain
 }
 
 // there reports whether the account is whole: it is made, and its deletion has not begun.

@@ -230,7 +230,7 @@ func (d *Store) reserve(spec panel.AccountSpec) (Record, error) {
 	}
 	rec := Record{
 		Ref: spec.Ref, Name: spec.Username, Limits: spec.Limits, Epoch: spec.Epoch, Arriving: spec.Arriving,
-		Domains: []Domain{{Name: spec.PrimaryDomain, DocumentRoot: PublicHTML}},
+		Domains: []Domain{{Name: spec.PrimaryDomain, DocumentRoot: PublicHTML, NoMail: spec.NoMail}},
 	}
 	if rec.Name == "" {
 		var err error

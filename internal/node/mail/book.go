@@ -59,9 +59,12 @@ func (s *state) told(a accounts.Account) {
 	if a.Left > 0 {
 		s.Relay = a.Forward.Mail
 	}
-	s.Domains = nil
+	s.Domains, s.Mute = nil, nil
 	for _, d := range a.Domains {
 		s.Domains = append(s.Domains, d.Name)
+		if d.NoMail {
+			s.Mute = append(s.Mute, d.Name)
+		}
 	}
 	if s.Secret == "" {
 		s.Secret = newSecret()

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -564,19 +565,64 @@ func TestMailGoesOnWithoutTheAgent(t *testing.T) {
 	w.has("new@alice.example", "to the new one", "after the repair")
 }
 
+// sendmail has a program of the user submit a message.
+func (w *world) sendmail(uid uint32, message string, args ...string) error {
+	cmd := exec.CommandContext(w.t.Context(), w.cfg.Program[0], append([]string{SubmitCommand, w.cfg.Dir}, args...)...)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uid, Gid: uid}}
+	cmd.Stdin = strings.NewReader(message)
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		err = fmt.Errorf("%w: %s", err, out)
+	}
+	return err
+}
+
+// TestNobodySendsAsADomainThatIsNotKnownToBeTheirs: neither by its envelope nor by its header, as a program or a mailbox.
+func TestNobodySendsAsADomainThatIsNotKnownToBeTheirs(t *testing.T) {
+	w := newWorld(t)
+	w.set(alice, box("info@shop.example"))
+	mute := func(domains ...string) {
+		t.Helper()
+		w.change(alice, func(a *accounts.Account) {
+			a.Domains = slices.Clone(a.Domains)
+			for i := range a.Domains {
+				a.Domains[i].NoMail = slices.Contains(domains, a.Domains[i].Name)
+			}
+		})
+	}
+	const uid, to = 61001, "one@outside.test"
+	mute("shop.example")
+	for _, c := range []struct {
+		message string
+		args    []string
+	}{
+		{"Subject: x\n\nx", []string{"-f", "ceo@shop.example", to}},
+		{"From: ceo@shop.example\nSubject: x\n\nx", []string{to}},
+	} {
+		if err := w.sendmail(uid, c.message, c.args...); err == nil || !strings.Contains(err.Error(), "exit status 77") {
+			t.Errorf("a program sends %q %q: %v", c.message, c.args, err)
+		}
+	}
+	if err := w.sends("info@shop.example", password, "info@shop.example", to, text("info@shop.example", to, "x")); err == nil {
+		t.Error("a mailbox sends")
+	}
+	must(t, w.sendmail(uid, "From: ceo@alice.example\nSubject: x\n\nx", to))
+	w.gets(to, 1)
+	// Without any such domain, mail() fails at once.
+	mute("alice.example", "shop.example")
+	if err := w.sendmail(uid, "Subject: x\n\nx", to); err == nil || !strings.Contains(err.Error(), "exit status 77") {
+		t.Errorf("a program sends: %v", err)
+	}
+	mute()
+	must(t, w.sendmail(uid, "Subject: x\n\nx", "-f", "ceo@shop.example", to))
+	must(t, w.sends("info@shop.example", password, "info@shop.example", to, text("info@shop.example", to, "x")))
+	w.gets(to, 3)
+}
+
 func TestProgramsOfAnAccountSend(t *testing.T) {
 	w := newWorld(t)
 	w.set(alice, box("info@alice.example"))
-	sendmail := func(uid uint32, message string, args ...string) error {
-		cmd := exec.CommandContext(t.Context(), w.cfg.Program[0], append([]string{SubmitCommand, w.cfg.Dir}, args...)...)
-		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uid, Gid: uid}}
-		cmd.Stdin = strings.NewReader(message)
-		out, err := cmd.CombinedOutput()
-		if err != nil {
-			err = fmt.Errorf("%w: %s", err, out)
-		}
-		return err
-	}
+	sendmail := w.sendmail
 	must(t, sendmail(61001, "To: One <one@outside.test>\nCc: two@outside.test\nBcc: secret@outside.test\nFrom: info@alice.example\nSubject: form\n\nline\n.\nend\n", "-t", "-i"))
 	got := w.gets("one@outside.test,secret@outside.test,two@outside.test", 1)[0]
 	if got.from != "alice@alice.example" || strings.Contains(got.data, "secret@") || !strings.Contains(got.data, "line\r\n.\r\nend") || !strings.Contains(got.data, "d=alice.example") {

@@ -203,12 +203,13 @@ type access struct {
 // logins are the logins of an account, by name.
 func (s state) logins(account string) (map[string][]byte, error) {
 	all := map[string]access{}
-	if s.Secret != "" && len(s.Domains) > 0 {
-		all[account] = access{Domains: s.Domains}
+	if domains := s.senders(); s.Secret != "" && len(domains) > 0 {
+		all[account] = access{Domains: domains}
 	}
 	for _, m := range s.served() {
 		if m.Protocols.SMTPOut {
-			all[m.Address] = access{Addresses: append([]string{m.Address}, m.Aliases...)}
+			addresses := append([]string{m.Address}, m.Aliases...)
+			all[m.Address] = access{Addresses: slices.DeleteFunc(addresses, func(a string) bool { return !s.sends(a) })}
 		}
 	}
 	files := map[string][]byte{}

@@ -23,6 +23,7 @@ type state struct {
 	Held      bool            `json:"held,omitempty"`      // nothing may come into its mailboxes: it moves, or has left
 	Relay     string          `json:"relay,omitempty"`     // address and port of the machine that has the account, which has left
 	Domains   []string        `json:"domains"`             // the account's, the primary one first
+	Mute      []string        `json:"mute,omitempty"`      // those of the domains as which nobody sends
 	Boxes     []panel.Mailbox `json:"boxes"`               // by address; what is reported is empty
 	Keys      map[string]key  `json:"keys,omitempty"`      // by domain
 	Gone      []string        `json:"gone,omitempty"`      // addresses of mailboxes that are being removed
@@ -32,6 +33,14 @@ type state struct {
 }
 
 func (s state) owns(domain string) bool { return slices.Contains(s.Domains, domain) }
+
+// senders are the domains as which programs and mailboxes of the account may send.
+func (s state) senders() []string {
+	return slices.DeleteFunc(slices.Clone(s.Domains), func(domain string) bool { return slices.Contains(s.Mute, domain) })
+}
+
+// sends reports whether the account may send as the domain of an address.
+func (s state) sends(address string) bool { return slices.Contains(s.senders(), domainOf(address)) }
 
 // find is the index of a mailbox, -1 when there is none.
 func (s state) find(address string) int {
@@ -160,7 +169,7 @@ func (c Config) render(r *routes, account string, s state) rendered {
 	out.dovecot = append(out.dovecot,
 		row{passwords, []string{"smtp", account, "{SHA256.HEX}" + hashSecret(s.Secret), "127.0.0.0/8,::1"}},
 		row{limits, []string{account, strconv.Itoa(c.programLimit())}})
-	for _, domain := range s.Domains {
+	for _, domain := range s.senders() {
 		lookup(tableSenders, "@"+domain, account)
 	}
 	return out
@@ -183,10 +192,11 @@ const relayTransport = "moved"
 
 // submit is how the programs of an account send, if they may.
 func (c Config) submit(account string, s state) (l login, ok bool) {
-	if s.UID == 0 || s.Secret == "" || len(s.Domains) == 0 {
+	domains := s.senders()
+	if s.UID == 0 || s.Secret == "" || len(domains) == 0 {
 		return login{}, false
 	}
-	return login{Address: c.Submit, User: account, Password: s.Secret, Sender: account + "@" + s.Domains[0]}, true
+	return login{Address: c.Submit, User: account, Password: s.Secret, Sender: account + "@" + domains[0]}, true
 }
 
 func (c Config) renderBox(out *rendered, lookup func(table, name, value string), r *routes, account string, s state, m panel.Mailbox) {
@@ -221,7 +231,7 @@ func (c Config) renderBox(out *rendered, lookup func(table, name, value string),
 		user(address) // also of an alias, so that Postfix can check whether it is full
 		lookup(tableAliases, r.inner(address), targets)
 		lookup(r.asked(address), address, ask)
-		if senders != "" {
+		if senders != "" && s.sends(address) {
 			lookup(tableSenders, address, senders)
 		}
 	}

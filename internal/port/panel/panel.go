@@ -140,6 +140,7 @@ type AccountSpec struct {
 	Ref           string // the platform's id of the service; at most 64 of [A-Za-z0-9._-]
 	Username      string // wanted name on the machine; empty lets the panel derive one from the domain
 	PrimaryDomain string
+	NoMail        bool // of the primary domain: see Domain
 	Limits        Limits
 	Epoch         int64 // how often the service has moved from one machine to another; see Moving
 	// Arriving says that the account is made for a service that moves here: until ReleaseAccount its sites answer 503, mail for
@@ -219,6 +220,8 @@ type Domain struct {
 	RedirectTo string
 	// ForceHTTPS sends visitors who came by plain HTTP to the same address by HTTPS.
 	ForceHTTPS bool
+	// NoMail keeps programs and mailboxes of the account from sending as the domain: it is not known to be the account's.
+	NoMail bool
 	// TLS is the state of HTTPS of the name; it is reported, never set.
 	TLS TLS
 }

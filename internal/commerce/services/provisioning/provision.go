@@ -34,7 +34,11 @@ func (s *Service) Provision(ctx context.Context, id int64, attempt int) error {
 	if err := s.Services.Cleaning(ctx, s.DB, id); err != nil {
 		return err
 	}
-	account, err := s.createAccount(ctx, wanted)
+	maySend, err := s.Domains.MaySend(ctx, s.DB, wanted)
+	if err != nil {
+		return err
+	}
+	account, err := s.createAccount(ctx, wanted, maySend)
 	switch {
 	case err == nil:
 		return s.Services.Made(ctx, id, wanted.Panel, account)
@@ -61,12 +65,13 @@ func (s *Service) Provision(ctx context.Context, id int64, attempt int) error {
 	return s.Services.Refused(ctx, id, failureKey(panel.KindOf(err)))
 }
 
-func (s *Service) createAccount(ctx context.Context, wanted site.Site) (panel.Account, error) {
+func (s *Service) createAccount(ctx context.Context, wanted site.Site, maySend bool) (panel.Account, error) {
 	accounts, err := s.accounts(wanted)
 	if err != nil {
 		return panel.Account{}, err
 	}
 	spec := SpecOf(wanted)
+	spec.NoMail = !maySend
 	call, cancel := context.WithTimeout(ctx, panelTimeout)
 	defer cancel()
 	account, err := accounts.CreateAccount(call, spec)
@@ -79,7 +84,7 @@ func (s *Service) createAccount(ctx context.Context, wanted site.Site) (panel.Ac
 // refOf is the service's name on every panel.
 func refOf(s site.Site) string { return strconv.FormatInt(s.ServiceID, 10) }
 
-// SpecOf is the account that a service asks of its panel. It depends on nothing but the service, so that a job that runs
+// SpecOf is the account that a service asks of its panel, but for NoMail. It depends on nothing but the service, so that a job that runs
 // twice asks twice for the same.
 func SpecOf(s site.Site) panel.AccountSpec {
 	spec := panel.AccountSpec{Ref: refOf(s), Username: s.Username, PrimaryDomain: s.Domain, Epoch: s.Epoch}

@@ -63,6 +63,12 @@ type Left struct {
 	Since     time.Time
 }
 
+// Domains are the domains of services.
+type Domains interface {
+	// MaySend tells whether programs of a service may send mail as its primary domain.
+	MaySend(ctx context.Context, q db.Querier, of site.Site) (bool, error)
+}
+
 // Keeper keeps what a service consisted of when it ends.
 type Keeper interface {
 	// Keep makes the final backup of a service that is terminating. It is called again and again
@@ -83,6 +89,7 @@ type Config struct {
 // Needs is what the package needs of others; every field is required.
 type Needs struct {
 	Services Services
+	Domains  Domains
 	Keeper   Keeper
 	Placer   Placer
 }
