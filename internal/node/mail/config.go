@@ -42,8 +42,8 @@ type Config struct {
 	Sieve string
 	// Submit is where accounts' programs submit mail; an address of the loopback.
 	Submit string
-	// Signin is where Dovecot asks this process how long a sign-in has to wait; an address of the loopback. Empty: nobody
-	// waits for guesses that came before, beyond Dovecot's own penalty.
+	// Signin is where Dovecot asks this process how long a sign-in has to wait; an address of the loopback. Empty: Dovecot's own
+	// penalty of an address holds instead.
 	Signin string
 
 	// Relay gets all outgoing mail, instead of the servers of the DNS: "[smtp.example.com]:587". Empty sends directly.
@@ -447,7 +447,11 @@ func (c Config) dovecot() string {
 	line("disable_plaintext_auth = yes\nauth_mechanisms = plain login\nauth_username_format = %%Lu")
 	line("!include %s", c.dovecotSigninFile())
 	if c.hasty {
-		line("auth_failure_delay = 0\nservice anvil {\n  unix_listener anvil-auth-penalty {\n    mode = 0\n  }\n}")
+		line("auth_failure_delay = 0")
+	}
+	if c.hasty || c.Signin != "" {
+		// Dovecot's own penalty of an address would delay the programs of all accounts for what one of them does.
+		line("service anvil {\n  unix_listener anvil-auth-penalty {\n    mode = 0\n  }\n}")
 	}
 	line("first_valid_uid = 100\nmail_access_groups = %s", storeGroup)
 	line("mail_location = maildir:~/Maildir\nmail_plugins = quota\nrecipient_delimiter = +")

@@ -23,7 +23,7 @@ import (
 // wait one after the other, so that many at once are no faster. An address from which a mailbox was signed in to before
 // does not wait for the guesses of others: nobody keeps an owner out.
 //
-// While no agent runs, Dovecot's own penalty of an address remains.
+// While no agent runs, a wrong password is answered after two seconds, and counted nowhere.
 
 const (
 	// guessesFree is how many attempts of an address, or for a mailbox, cost nothing: mail programs make some at once.
@@ -76,6 +76,13 @@ func origin(remote string) string {
 	return a.String()
 }
 
+// program reports whether an attempt is one of an account's programs. All of them come from the loopback, and their passwords are
+// secrets of 128 bits that nobody guesses: were wrong ones counted, accounts could stop their neighbours' mail.
+func program(remote, login string) bool {
+	a, err := netip.ParseAddr(remote)
+	return err == nil && a.Unmap().IsLoopback() && !strings.Contains(login, "@")
+}
+
 // keys are what an attempt counts for. Of an address that the mailbox knows, only what came from there counts.
 func (g *guesses) keys(remote, login string) []string {
 	address, login := origin(remote), strings.ToLower(login)
@@ -89,6 +96,9 @@ func (g *guesses) keys(remote, login string) []string {
 // wait returns how long an attempt has to wait; no: it is refused. It counts as wrong until it has ended, or many at once
 // would all be free.
 func (g *guesses) wait(remote, login string) (wait time.Duration, no bool) {
+	if program(remote, login) {
+		return 0, false
+	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	now := g.now()
@@ -131,6 +141,9 @@ func space(wrong int) time.Duration {
 
 // right notes that an attempt ended with a sign-in.
 func (g *guesses) right(remote, login string) {
+	if program(remote, login) {
+		return
+	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for _, key := range g.keys(remote, login) {

@@ -3,8 +3,10 @@ package mail
 import (
 	"fmt"
 	"net/http"
+	"net/smtp"
 	"os"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -53,6 +55,18 @@ func TestGuessesWaitForEachOther(t *testing.T) {
 	if got := guess(61, one(home), one(box)); got > 16 {
 		t.Errorf("from an address that is known come %d guesses", got)
 	}
+	// Programs of all accounts come from the loopback: none of them waits for wrong passwords, of whomever. People do there too.
+	for _, loopback := range []string{"127.0.0.1", "::1", "::ffff:127.0.0.1"} {
+		if got := guess(61, one(loopback), one("alice")); got != 61 {
+			t.Errorf("a program makes %d attempts from %s", got, loopback)
+		}
+		if got := guess(61, one(loopback), one("me@carol.example")); got > 16 {
+			t.Errorf("from %s come %d guesses of a mailbox", loopback, got)
+		}
+	}
+	if got := guess(61, one("192.0.2.250"), one("alice")); got > 16 {
+		t.Errorf("from outside come %d guesses of a program's secret", got)
+	}
 	now = now.Add(guessMemory + time.Minute)
 	if wait, no := g.wait(attacker, box); no || wait != 0 {
 		t.Errorf("after an hour it waits %v, refused %v", wait, no)
@@ -100,5 +114,30 @@ func TestDovecotAsksBeforeASignIn(t *testing.T) {
 	}
 	if info, err := os.Stat(w.cfg.dovecotSigninFile()); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("the secret: %v %v", info, err)
+	}
+}
+
+// TestNoNeighbourStopsAnAccountsMail by wrong passwords, neither for its login nor from the address that all programs share.
+func TestNoNeighbourStopsAnAccountsMail(t *testing.T) {
+	w := newWorldWith(t, func(c *Config) { c.Signin, c.hasty = testkit.Address(t), false })
+	var group sync.WaitGroup
+	for i := range 40 {
+		group.Go(func() {
+			c, err := smtp.Dial(w.cfg.Submit)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer c.Close()
+			if err := c.Auth(smtp.PlainAuth("", "alice", fmt.Sprint("guess ", i), "127.0.0.1")); err == nil {
+				t.Error("signed in")
+			}
+		})
+	}
+	group.Wait()
+	started := time.Now()
+	must(t, w.sendmail(61001, "From: info@alice.example\nTo: one@outside.test\nSubject: form\n\nx", "-t"))
+	if took := time.Since(started); took > 8*time.Second {
+		t.Errorf("a program waits %v", took)
 	}
 }
