@@ -13,7 +13,7 @@ import (
 // Proof is how an account has shown that a domain is its own.
 type Proof string
 
-// The proofs. A registration here is the strongest.
+// The proofs. A registration here is the strongest; a delegation, which only the registrant can change, is stronger than a record.
 const (
 	NoProof      Proof = "none"
 	ByTXT        Proof = "txt"         // the record _stead-verify below the domain has the account's token
@@ -25,8 +25,10 @@ const (
 func (p Proof) strength() int {
 	switch p {
 	case ByRegistrar:
+		return 3
+	case ByDelegation:
 		return 2
-	case ByTXT, ByDelegation:
+	case ByTXT:
 		return 1
 	case NoProof:
 	}

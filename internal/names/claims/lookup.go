@@ -70,15 +70,16 @@ type evidence struct {
 	known     bool // the DNS answered
 }
 
-// shown is the proof with a token that the DNS has.
+// shown is the proof with a token that the DNS has. A record proves nothing while one of our name servers may have answered it: it
+// is then in a zone that the holder edits here.
 func (s *Service) shown(domain, token string, e evidence) Proof {
-	if slices.Contains(e.texts, recordOf(domain, token).Value) {
-		return ByTXT
-	}
 	for _, server := range nameserversOf(s.Nameservers, token) {
 		if slices.Contains(e.servers, strings.ToLower(server)) {
 			return ByDelegation
 		}
+	}
+	if slices.Contains(e.texts, recordOf(domain, token).Value) && !slices.ContainsFunc(e.servers, s.isOurs) {
+		return ByTXT
 	}
 	return NoProof
 }
@@ -96,6 +97,9 @@ func (s *Service) look(ctx context.Context, c claim) evidence {
 	}
 	e.delegated = len(e.servers) > 0 && !slices.ContainsFunc(e.servers, func(server string) bool { return !s.isOurs(server) })
 	e.proof, e.known = s.shown(c.domain, c.token, e), textErr == nil && err == nil
+	if e.proof == ByTXT && c.delegatedAt != nil {
+		e.proof = NoProof // the zone is served here still, and resolvers remember our answers for a while
+	}
 	return e
 }
 

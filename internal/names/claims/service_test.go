@@ -328,6 +328,35 @@ func TestADelegationWithTheTokenProvesControl(t *testing.T) {
 	})
 }
 
+// TestARecordInOurOwnZoneProvesNothing: who holds a domain that is merely delegated here edits its zone.
+func TestARecordInOurOwnZoneProvesNothing(t *testing.T) {
+	engines(t, func(t *testing.T, w *world) {
+		w.use(bob, "shop.com")
+		w.lookup.servers["shop.com"] = []string{"ns1.stead.test", "ns2.stead.test"}
+		w.later(time.Minute)
+		w.proves(bob, "shop.com")
+		w.later(time.Hour)
+		if c := w.claim(bob, "shop.com"); c.proof != NoProof || !c.cleared() {
+			t.Errorf("by a record in the zone that it edits here: %+v", c)
+		}
+		// Resolvers remember the record after the owner has left.
+		w.lookup.servers["shop.com"] = []string{"ns1.elsewhere.test"}
+		w.later(longestPause)
+		if c := w.claim(bob, "shop.com"); c.proof != NoProof {
+			t.Errorf("by a record that is remembered: %+v", c)
+		}
+		// Who held it so before this rule has a proof, and the owner's is stronger.
+		w.must(w.DB.InTx(t.Context(), func(ctx context.Context, tx *db.Tx) error { return setProof(ctx, tx, bob, "shop.com", ByTXT) }))
+		w.lookup.servers["shop.com"] = []string{tokenOf(w.Installation, anna, "shop.com") + ".ns1.stead.test"}
+		w.asks(anna, "shop.com")
+		w.later(time.Minute)
+		w.later(noticePeriod)
+		if c := w.claim(anna, "shop.com"); c.proof != ByDelegation || w.holder("shop.com") != anna {
+			t.Errorf("the owner delegates it with the token: %+v", c)
+		}
+	})
+}
+
 func TestNothingServesADomainThatLeadsElsewhere(t *testing.T) {
 	engines(t, func(t *testing.T, w *world) {
 		w.use(bob, "shop.com")
