@@ -88,6 +88,10 @@ func (s *Service) Look(ctx context.Context, id int64) error {
 		}
 	}
 	return s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
+		// Of an order that uses the domain from now on, either all is seen here, or it finds what is left.
+		if err := lockClaim(ctx, tx, c); err != nil {
+			return err
+		}
 		now, err := get(ctx, tx, id)
 		if errors.Is(err, fault.NotFound) {
 			return nil

@@ -81,43 +81,48 @@ func (s *Service) Connect(n Needs) { s.Needs = n }
 // Check refuses a name that the account may not use, and changes nothing: with fault.DomainVerificationRequired when a
 // proof would change that, else with fault.DomainUnavailable. The account is of the live world.
 func (s *Service) Check(ctx context.Context, q db.Querier, accountID int64, name string) error {
-	_, err := s.judge(ctx, q, accountID, name)
-	return err
-}
-
-func (s *Service) judge(ctx context.Context, q db.Querier, accountID int64, name string) (subject, error) {
 	subject, err := s.subjectOf(name)
 	if err != nil {
-		return subject, fault.DomainInvalid.Wrap(err)
+		return fault.DomainInvalid.Wrap(err)
 	}
+	return s.judge(ctx, q, accountID, subject)
+}
+
+func (s *Service) judge(ctx context.Context, q db.Querier, accountID int64, subject subject) error {
 	h, proof, err := situation(ctx, q, accountID, subject.domain)
 	if err != nil {
-		return subject, err
+		return err
 	}
 	switch decide(subject, h, accountID, proof) {
 	case granted:
-		return subject, nil
+		return nil
 	case unavailable:
-		return subject, fault.DomainUnavailable.New()
+		return fault.DomainUnavailable.New()
 	case displaces, waits, needsProof: // a proof that counts is followed by the job, not by an order
 	}
-	return subject, s.required(accountID, subject.domain)
+	return s.required(accountID, subject.domain)
 }
 
 // Take is Check, and the account holds the domain of the name from this transaction on. Of two at once one is refused.
 func (s *Service) Take(ctx context.Context, tx *db.Tx, accountID int64, name string) error {
-	subject, err := s.judge(ctx, tx, accountID, name)
+	subject, err := s.subjectOf(name)
 	if err != nil {
+		return fault.DomainInvalid.Wrap(err)
+	}
+	if err := queueLock(ctx, tx, subject.domain); err != nil {
+		return err
+	}
+	if err := s.judge(ctx, tx, accountID, subject); err != nil {
 		return err
 	}
 	refused := s.required(accountID, subject.domain)
 	if subject.trial {
 		refused = fault.DomainUnavailable.New()
 	}
-	if err := putClaim(ctx, tx, accountID, subject.domain, tokenOf(s.Installation, accountID, subject.domain)); err != nil {
+	if err := hold(ctx, tx, accountID, subject.domain, nil, refused); err != nil {
 		return err
 	}
-	return hold(ctx, tx, accountID, subject.domain, nil, refused)
+	return putClaim(ctx, tx, accountID, subject.domain, tokenOf(s.Installation, accountID, subject.domain))
 }
 
 // Registered hears that a domain is registered here for an account of the live world: it holds it, whoever else did.
@@ -125,6 +130,9 @@ func (s *Service) Registered(ctx context.Context, tx *db.Tx, accountID int64, na
 	subject, err := s.subjectOf(name)
 	if err != nil || subject.domain != name {
 		return nil //nolint:nilerr // a registry below which others sell too: that one has it shows nothing of the rest
+	}
+	if err := queueLock(ctx, tx, name); err != nil {
+		return err
 	}
 	if err := putClaim(ctx, tx, accountID, name, tokenOf(s.Installation, accountID, name)); err != nil {
 		return err

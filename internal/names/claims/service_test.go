@@ -35,6 +35,7 @@ type names struct {
 	used     map[int64][]string
 	pointed  bool
 	happened []string
+	asked    map[string]func() // called once when it is known whether a domain is used, before the answer
 }
 
 func (n *names) note(format string, args ...any) error {
@@ -45,7 +46,14 @@ func (n *names) note(format string, args ...any) error {
 }
 
 func (n *names) Used(_ context.Context, _ db.Querier, accountID int64, domain string) (bool, error) {
-	return slices.Contains(n.used[accountID], domain), nil
+	n.mu.Lock()
+	used, asked := slices.Contains(n.used[accountID], domain), n.asked[domain]
+	delete(n.asked, domain)
+	n.mu.Unlock()
+	if asked != nil {
+		asked()
+	}
+	return used, nil
 }
 
 func (n *names) LeadHere(context.Context, db.Querier, int64, string) (bool, error) {
@@ -75,6 +83,7 @@ type lookup struct {
 	texts   map[string][]string
 	servers map[string][]string
 	down    bool
+	silent  bool // the registry alone does not answer
 }
 
 func (l *lookup) Texts(_ context.Context, name string) ([]string, error) {
@@ -85,7 +94,7 @@ func (l *lookup) Texts(_ context.Context, name string) ([]string, error) {
 }
 
 func (l *lookup) Delegation(_ context.Context, domain string) ([]string, error) {
-	if l.down {
+	if l.down || l.silent {
 		return nil, errors.New("no answer")
 	}
 	return l.servers[domain], nil
@@ -339,6 +348,12 @@ func TestARecordInOurOwnZoneProvesNothing(t *testing.T) {
 		if c := w.claim(bob, "shop.com"); c.proof != NoProof || !c.cleared() {
 			t.Errorf("by a record in the zone that it edits here: %+v", c)
 		}
+		w.lookup.silent = true
+		w.later(longestPause)
+		if c := w.claim(bob, "shop.com"); c.proof != NoProof {
+			t.Errorf("while the registry does not answer: %+v", c)
+		}
+		w.lookup.silent = false
 		// Resolvers remember the record after the owner has left.
 		w.lookup.servers["shop.com"] = []string{"ns1.elsewhere.test"}
 		w.later(longestPause)
@@ -426,6 +441,59 @@ func TestAnAbandonedWishEnds(t *testing.T) {
 		w.later(abandoned + time.Hour)
 		if _, err := getDomain(t.Context(), w.DB, anna, "shop.com"); !errors.Is(err, fault.NotFound) {
 			t.Error(err)
+		}
+	})
+}
+
+// TestAnOrderKeepsTheDomainWhoseClaimEnds at the same moment: held by the account and no longer used, or only wanted by it.
+func TestAnOrderKeepsTheDomainWhoseClaimEnds(t *testing.T) {
+	engines(t, func(t *testing.T, w *world) {
+		const blocked = 300 * time.Millisecond // so long what waits for a lock is given to come through
+		for name, begin := range map[string]func(domain string){
+			"held": func(domain string) { w.must(w.take(anna, domain)) }, "wanted": func(domain string) { w.asks(anna, domain) },
+		} {
+			use := func(domain string) {
+				w.names.mu.Lock()
+				defer w.names.mu.Unlock()
+				w.names.used[anna] = append(w.names.used[anna], domain)
+			}
+			check := func(of, domain string) {
+				t.Helper()
+				if h := w.holder(domain); h != anna || w.claim(anna, domain).accountID != anna {
+					t.Errorf("%s, %s: %d holds the domain", name, of, h)
+				}
+			}
+			// The order comes when the look knows that nothing uses the domain.
+			domain := name + "-before.com"
+			begin(domain)
+			ordered := make(chan error, 1)
+			w.names.asked = map[string]func(){domain: func() {
+				use(domain)
+				go func() { ordered <- w.take(anna, domain) }()
+				select {
+				case err := <-ordered:
+					ordered <- err
+				case <-time.After(blocked):
+				}
+			}}
+			w.later(abandoned + time.Hour)
+			w.must(<-ordered)
+			check("the look first", domain)
+
+			// The look comes when the order is not committed yet.
+			domain = name + "-after.com"
+			begin(domain)
+			w.clk.Advance(abandoned + time.Hour)
+			looked := make(chan error, 1)
+			w.must(w.DB.InTx(t.Context(), func(ctx context.Context, tx *db.Tx) error {
+				err := errors.Join(w.Take(ctx, tx, anna, domain), tx.Flush(ctx))
+				go func() { looked <- w.LookAll(context.WithoutCancel(t.Context())) }()
+				time.Sleep(blocked)
+				use(domain)
+				return err
+			}))
+			w.must(<-looked)
+			check("the order first", domain)
 		}
 	})
 }

@@ -85,10 +85,10 @@ func situation(ctx context.Context, q db.Querier, accountID int64, domain string
 	return h, own, nil
 }
 
-// putClaim makes the claim of an account to a domain, unless it is there.
+// putClaim makes the claim of an account to a domain, unless it is there, and keeps it until tx ends.
 func putClaim(ctx context.Context, tx *db.Tx, accountID int64, domain, token string) error {
 	return tx.Queue(ctx, failed, `INSERT INTO claims_domains (account_id, domain, token, proof, check_at, created_at)
-		VALUES ($1, $2, $3, 'none', $4, $4) ON CONFLICT (account_id, domain) DO NOTHING`, accountID, domain, token, tx.Now)
+		VALUES ($1, $2, $3, 'none', $4, $4) ON CONFLICT (account_id, domain) DO UPDATE SET domain = excluded.domain`, accountID, domain, token, tx.Now)
 }
 
 func failed(_ int64, err error) error { return err }
@@ -149,6 +149,19 @@ func setChecked(ctx context.Context, tx *db.Tx, c claim) error {
 	_, err := tx.Exec(ctx, `UPDATE claims_domains SET leads_here_at = $1, delegated_at = $2, takes_at = $3, attempts = $4, checked_at = $5, check_at = $6
 		WHERE id = $7`, c.leadsHereAt, c.delegatedAt, c.takesAt, c.attempts, c.checkedAt, c.checkAt, c.id)
 	return err
+}
+
+// lockClaim keeps a claim, and who holds its domain, until tx ends. All lock the holder first.
+func lockClaim(ctx context.Context, tx *db.Tx, c claim) error {
+	if err := queueLock(ctx, tx, c.domain); err != nil {
+		return err
+	}
+	return tx.Queue(ctx, failed, `SELECT 1 FROM claims_domains WHERE id = $1`+tx.ForUpdate(), c.id)
+}
+
+// queueLock keeps who holds a domain until tx ends, for what is read next.
+func queueLock(ctx context.Context, tx *db.Tx, domain string) error {
+	return tx.Queue(ctx, failed, `SELECT 1 FROM claims_holders WHERE domain = $1`+tx.ForUpdate(), domain)
 }
 
 func deleteClaim(ctx context.Context, tx *db.Tx, id int64) error {
