@@ -388,9 +388,7 @@ verify unix - - n - 1 verify
 flush unix n - n 1000? 0 flush
 proxymap unix - - n - - proxymap
 proxywrite unix - - n - 1 proxymap
-smtp unix - - n - - smtp
-relay unix - - n - - smtp
-` + relayTransport + ` unix - - n - - smtp
+` + c.outward("smtp") + c.outward("relay") + relayTransport + ` unix - - n - - smtp
   -o { soft_bounce = yes }
 showq unix n - n - - showq
 error unix - - n - - error
@@ -403,6 +401,16 @@ postlog unix-dgram n - n - 1 postlogd
 `)
 	fmt.Fprintf(&b, "policy unix - n n - 0 spawn\n  user=%s argv=%s %s %s\n", policyUser, strings.Join(c.Program, " "), PolicyCommand, c.Dir)
 	return b.String()
+}
+
+// outward is a service of Postfix that gives mail to servers of the world. Where no IPv6 address of the machine is known, it uses
+// IPv4 alone: SPF and PTR would name no other one.
+func (c Config) outward(service string) string {
+	service += " unix - - n - - smtp\n"
+	if c.IPv6 == "" && c.Relay == "" {
+		service += "  -o { inet_protocols = ipv4 }\n"
+	}
+	return service
 }
 
 // postfixAddress formats a listening address for master(5).

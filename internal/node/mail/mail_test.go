@@ -565,6 +565,28 @@ func TestMailGoesOnWithoutTheAgent(t *testing.T) {
 	w.has("new@alice.example", "to the new one", "after the repair")
 }
 
+// TestMailLeavesByAddressesThatTheDNSNames: by IPv6 only where such an address of the machine is known.
+func TestMailLeavesByAddressesThatTheDNSNames(t *testing.T) {
+	const only4 = "unix - - n - - smtp\n  -o { inet_protocols = ipv4 }\n"
+	for name, c := range map[string]struct {
+		cfg  Config
+		want bool
+	}{
+		"IPv4 alone": {Config{IPv4: "192.0.2.1"}, true}, "nothing": {Config{}, true},
+		"both": {Config{IPv4: "192.0.2.1", IPv6: "2001:db8::1"}, false}, "by a relay": {Config{Relay: "[smtp.example.com]:587"}, false},
+	} {
+		master := c.cfg.postfixMaster()
+		for _, service := range []string{"smtp ", "relay "} {
+			if got := strings.Contains(master, "\n"+service+only4); got != c.want {
+				t.Errorf("%s: %sby IPv4 alone: %v", name, service, got)
+			}
+			if !strings.Contains(master, "\n"+service+"unix - - n - - smtp\n") {
+				t.Errorf("%s: no service %s", name, service)
+			}
+		}
+	}
+}
+
 // sendmail has a program of the user submit a message.
 func (w *world) sendmail(uid uint32, message string, args ...string) error {
 	cmd := exec.CommandContext(w.t.Context(), w.cfg.Program[0], append([]string{SubmitCommand, w.cfg.Dir}, args...)...)
