@@ -344,6 +344,7 @@ func (c Config) postfixMaster() string {
 		// Every sent message has a sender who can be asked about it.
 		"smtpd_sender_restrictions=check_sender_access inline:{{<>=REJECT}},reject_non_fqdn_sender,reject_sender_login_mismatch",
 		"smtpd_end_of_data_restrictions=check_policy_service,unix:private/policy",
+		"smtpd_recipient_limit=" + strconv.Itoa(maxRecipients), // beyond any limit of an hour, which refuses for good: see Policy
 		"smtpd_milters=unix:" + c.milter(),
 		"syslog_name=postfix/submission",
 	}

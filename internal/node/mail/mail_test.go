@@ -673,6 +673,16 @@ func TestProgramsOfAnAccountSend(t *testing.T) {
 			t.Errorf("%v: %v, want %s", c.args, err, c.code)
 		}
 	}
+	// More recipients than the hour's limit are refused for good, however many.
+	for n, want := range map[int]string{501: "may send to 300 recipients in an hour, and this message has 501", maxRecipients + 1: "recipients: send it to fewer"} {
+		args := make([]string, n)
+		for i := range args {
+			args[i] = fmt.Sprintf("r%d@outside.test", i)
+		}
+		if err := sendmail(61001, "Subject: x\n\nx", args...); err == nil || !strings.Contains(err.Error(), "exit status 77") || !strings.Contains(err.Error(), want) {
+			t.Errorf("to %d recipients: %v", n, err)
+		}
+	}
 	w.change(alice, func(a *accounts.Account) { a.Suspended = true })
 	if err := sendmail(61001, "Subject: x\n\nx", "one@outside.test"); err == nil {
 		t.Error("a suspended account sends")

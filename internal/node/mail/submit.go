@@ -51,6 +51,9 @@ func (e exit) Unwrap() error { return e.err }
 // maxMessage bounds a message, as Postfix does.
 const maxMessage = 50 << 20
 
+// maxRecipients bounds those of a message that is sent. Postfix answers 452 to the next one, as if it could be sent later.
+const maxRecipients = 5000
+
 // submitTimeout bounds one message.
 const submitTimeout = 2 * time.Minute
 
@@ -79,6 +82,9 @@ func Submit(ctx context.Context, dir string, args []string, stdin io.Reader) err
 	}
 	if message, err = job.prepare(message); err != nil {
 		return exit{exUsage, err}
+	}
+	if len(job.recipients) > maxRecipients {
+		return exit{exNoPerm, fmt.Errorf("the message has %d recipients: send it to fewer at a time", len(job.recipients))}
 	}
 	if job.sender == "" {
 		job.sender = l.Sender
