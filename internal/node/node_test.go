@@ -239,6 +239,26 @@ func TestNobodyTakesThePreviewOfAnotherOrANameOfTheMachine(t *testing.T) {
 	}
 }
 
+// TestADomainWithoutMailStaysSo: from the account's first moment, when the machine starts again, and until it is set otherwise.
+func TestADomainWithoutMailStaysSo(t *testing.T) {
+	dir := t.TempDir()
+	n := open(t, dir)
+	_, err := n.CreateAccount(t.Context(), panel.AccountSpec{Ref: "1", PrimaryDomain: "a.example", NoMail: true})
+	must(t, err)
+	must(t, n.Close())
+	n = open(t, dir)
+	defer n.Close()
+	for _, noMail := range []bool{true, false} {
+		all, err := n.Domains(t.Context(), "1")
+		must(t, err)
+		if len(all) != 1 || all[0].NoMail != noMail {
+			t.Errorf("%+v, want %v", all, noMail)
+		}
+		_, err = n.SetDomain(t.Context(), "1", panel.Domain{Name: "a.example", DocumentRoot: "/public_html"})
+		must(t, err)
+	}
+}
+
 func TestHTTPSIsForcedWhereItIsServed(t *testing.T) {
 	n, err := New(t.Context(), Config{Dir: t.TempDir(), Log: slog.New(slog.DiscardHandler), Now: time.Now, HTTPS: true})
 	must(t, err)
