@@ -488,7 +488,7 @@ func TestAnOrderKeepsTheDomainWhoseClaimEnds(t *testing.T) {
 			w.must(w.DB.InTx(t.Context(), func(ctx context.Context, tx *db.Tx) error {
 				err := errors.Join(w.Take(ctx, tx, anna, domain), tx.Flush(ctx))
 				go func() { looked <- w.LookAll(context.WithoutCancel(t.Context())) }()
-				time.Sleep(blocked)
+				time.Sleep(blocked) // sleeps: the look waits for a lock, or goes on without one
 				use(domain)
 				return err
 			}))
