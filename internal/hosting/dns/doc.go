@@ -28,8 +28,8 @@
 //     changed; the addresses of the zone and of www follow the service until the
 //     customer changes or deletes them. Other sections have sets of their own (SetSystem),
 //     which cannot be changed either and give way to a customer's own records.
-//   - An ALIAS is served as the addresses that its target last had; a target that
-//     cannot be looked up keeps them.
+//   - An ALIAS is served as the public addresses that its target last had; a target
+//     that cannot be looked up keeps them.
 //
 // Not promised: that every name server serves a change at once. Those of this
 // program do within a second, secondaries when they have transferred the zone.

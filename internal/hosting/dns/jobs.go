@@ -12,6 +12,7 @@ import (
 	"stead.dev/stead/internal/platform/atonce"
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/jobs"
+	"stead.dev/stead/internal/platform/outgoing"
 )
 
 // How often the periodic jobs run.
@@ -63,8 +64,8 @@ const (
 	aliasMost     = 16 // addresses that are kept
 )
 
-// ResolveAliases looks up the ALIAS targets that are due. A target that is not there
-// has no addresses; one that cannot be looked up keeps those that it had.
+// ResolveAliases looks up the ALIAS targets that are due. A target that is not there, or has no public address, has no
+// addresses; one that cannot be looked up keeps those that it had.
 func (s *Service) ResolveAliases(ctx context.Context) error {
 	turn, cancel := context.WithTimeout(ctx, aliasTurn)
 	defer cancel()
@@ -112,6 +113,7 @@ func (s *Service) lookUp(ctx context.Context, due []alias) [][]string {
 	return found
 }
 
+// lookUp answers the public addresses of a name: the resolver of this machine knows others too, such as its own.
 func lookUp(ctx context.Context, r Resolver, name string) []string {
 	ctx, cancel := context.WithTimeout(ctx, aliasTimeout)
 	defer cancel()
@@ -123,7 +125,9 @@ func lookUp(ctx context.Context, r Resolver, name string) []string {
 	}
 	found := []string{}
 	for _, a := range addresses {
-		found = append(found, a.Unmap().WithZone("").String())
+		if outgoing.Public(a) {
+			found = append(found, a.Unmap().String())
+		}
 	}
 	slices.Sort(found)
 	found = slices.Compact(found)

@@ -362,18 +362,22 @@ func TestAnAliasIsServedAsTheAddressesOfItsTarget(t *testing.T) {
 		if got := resolve(); got != "" {
 			t.Errorf("before anything was found: %s", got)
 		}
-		w.answers["host.other.test."] = []string{"2001:db8::1", "192.0.2.5"}
-		if got := resolve(); got != "shop.anna.uz A 192.0.2.5, shop.anna.uz AAAA 2001:db8::1" {
+		w.answers["host.other.test."] = []string{"2620:fe::fe", "9.9.9.9", "10.0.0.1", "127.0.0.1", "::ffff:192.168.1.1", "fe80::1%eth0", "fd00::1"}
+		if got := resolve(); got != "shop.anna.uz AAAA 2620:fe::fe, shop.anna.uz A 9.9.9.9" {
 			t.Errorf("found: %s", got)
 		}
 		before := w.served[zoneName].Serial
 		delete(w.answers, "host.other.test.")
-		if got := resolve(); !strings.Contains(got, "192.0.2.5") || w.served[zoneName].Serial != before {
+		if got := resolve(); !strings.Contains(got, "9.9.9.9") || w.served[zoneName].Serial != before {
 			t.Errorf("a failing look changes the zone: %s", got)
 		}
 		w.answers["host.other.test."] = nil
 		if got := resolve(); got != "" || w.served[zoneName].Serial == before {
 			t.Errorf("a target that is gone is served: %s", got)
+		}
+		w.answers["host.other.test."] = []string{"127.0.0.1"}
+		if got := resolve(); got != "" {
+			t.Errorf("an internal address is served: %s", got)
 		}
 	})
 }
