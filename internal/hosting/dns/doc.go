@@ -29,7 +29,7 @@
 //     customer changes or deletes them. Other sections have sets of their own (SetSystem),
 //     which cannot be changed either and give way to a customer's own records.
 //   - An ALIAS is served as the public addresses that its target last had; a target
-//     that cannot be looked up keeps them.
+//     that cannot be looked up keeps them. Without any, its name is answered SERVFAIL.
 //
 // Not promised: that every name server serves a change at once. Those of this
 // program do within a second, secondaries when they have transferred the zone.

@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -342,7 +343,7 @@ func TestAnImportOnlyAdds(t *testing.T) {
 func TestAnAliasIsServedAsTheAddressesOfItsTarget(t *testing.T) {
 	t.Parallel()
 	onEngines(t, func(t *testing.T, w *world) {
-		w.expect("201", "POST", "10/dns", `{"name": "shop", "type": "ALIAS", "value": "host.other.test"}`)
+		record := fmt.Sprintf("10/dns/%.0f", w.expect("201", "POST", "10/dns", `{"name": "shop", "type": "ALIAS", "value": "host.other.test"}`)["id"])
 		resolve := func() string {
 			for range 2 { // a job may run twice
 				if err := w.s.ResolveAliases(t.Context()); err != nil {
@@ -357,6 +358,9 @@ func TestAnAliasIsServedAsTheAddressesOfItsTarget(t *testing.T) {
 				}
 			}
 			w.clk.Advance(aliasInterval + time.Second)
+			if unresolved := w.served[zoneName].Unresolved; (len(lines) == 0) != slices.Equal(unresolved, []string{"shop.anna.uz"}) {
+				t.Errorf("unresolved are %v beside %v", unresolved, lines)
+			}
 			return strings.Join(lines, ", ")
 		}
 		if got := resolve(); got != "" {
@@ -378,6 +382,11 @@ func TestAnAliasIsServedAsTheAddressesOfItsTarget(t *testing.T) {
 		w.answers["host.other.test."] = []string{"127.0.0.1"}
 		if got := resolve(); got != "" {
 			t.Errorf("an internal address is served: %s", got)
+		}
+		w.expect("200", "PATCH", record, `{"disabled": true}`)
+		w.follow()
+		if unresolved := w.served[zoneName].Unresolved; len(unresolved) > 0 {
+			t.Errorf("a disabled record leaves %v unresolved", unresolved)
 		}
 	})
 }

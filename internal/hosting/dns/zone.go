@@ -129,7 +129,7 @@ func snapshotOf(all []record) (string, error) {
 	return string(b), err
 }
 
-// served is a zone as the name server takes it. An ALIAS is its addresses.
+// served is a zone as the name server takes it. An ALIAS is its addresses; without any its name is unresolved.
 func served(z zone, all []record, nameservers []string) nameserver.Zone {
 	out := nameserver.Zone{Name: z.name, Serial: z.serial, Primary: nameservers[0], Contact: contact(z.name)}
 	for _, r := range all {
@@ -146,6 +146,8 @@ func served(z zone, all []record, nameservers []string) nameserver.Zone {
 		case r.disabled:
 		case r.kind != ALIAS:
 			add(r.kind, r.data())
+		case len(r.resolved) == 0:
+			out.Unresolved = append(out.Unresolved, absolute(z.name, r.name))
 		default:
 			for _, a := range r.resolved {
 				if strings.Contains(a, ":") {

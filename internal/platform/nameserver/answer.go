@@ -36,10 +36,14 @@ func (z *zone) lookup(name string, kind uint16) answer {
 			a.answer = append(a.answer, minimal(name))
 			return a
 		}
-		if set := sets[kind]; len(set) > 0 {
+		set, has := sets[kind]
+		switch {
+		case len(set) > 0:
 			a.answer = append(a.answer, owned(name, set)...)
 			a.additional = z.addresses(set)
 			return a
+		case has:
+			return answer{rcode: dns.RcodeServerFailure}
 		}
 		alias := sets[dns.TypeCNAME]
 		if len(alias) == 0 {

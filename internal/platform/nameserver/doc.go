@@ -8,7 +8,8 @@
 //   - It answers for its zones only, never recursively; other names are REFUSED.
 //   - Answers are those of RFC 1034, with wildcards of RFC 4592: an answer, NODATA
 //     or NXDOMAIN with the SOA, or a referral with glue below a delegation. CNAMEs
-//     are followed within the zone. ANY is answered minimally (RFC 8482).
+//     are followed within the zone. ANY is answered minimally (RFC 8482). Addresses
+//     that the owner of a zone does not know at present are SERVFAIL.
 //   - It is a hidden primary: zones are transferred (AXFR, and IXFR from the last
 //     versions in memory) to the configured secondaries only, and only when the
 //     request bears the key's TSIG; a secondary is told of changes by NOTIFY. Private

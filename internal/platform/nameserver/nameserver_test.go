@@ -102,7 +102,9 @@ func brief(m *dns.Msg) string {
 }
 
 func TestQuestionsAreAnsweredAsTheStandardsSay(t *testing.T) {
-	s := start(t, Config{}, example(1), Zone{Name: "sub2.example.com", Serial: 1, Primary: "ns1.stead.test", Contact: "x.test"})
+	zone := example(1, Record{Name: "alias.example.com", Type: "CNAME", TTL: 60, Data: "lost.wild.example.com."})
+	zone.Unresolved = []string{"lost.wild.example.com", "mail.some.example.com", "*.some.example.com", "deep.example.com"}
+	s := start(t, Config{}, zone, Zone{Name: "sub2.example.com", Serial: 1, Primary: "ns1.stead.test", Contact: "x.test"})
 	for _, c := range []struct {
 		name string
 		kind uint16
@@ -117,11 +119,20 @@ func TestQuestionsAreAnsweredAsTheStandardsSay(t *testing.T) {
 		{"out.example.com", dns.TypeA, "NOERROR aa | out.example.com CNAME |  | "},
 		{"lost.example.com", dns.TypeA, "NXDOMAIN aa | lost.example.com CNAME | example.com SOA | "},
 		{"nothing.example.com", dns.TypeA, "NXDOMAIN aa |  | example.com SOA | "},
-		{"deep.example.com", dns.TypeA, "NOERROR aa |  | example.com SOA | "},
+		{"deep.example.com", dns.TypeMX, "NOERROR aa |  | example.com SOA | "},
 		{"any.thing.wild.example.com", dns.TypeA, "NOERROR aa | any.thing.wild.example.com A |  | "},
 		{"any.wild.example.com", dns.TypeMX, "NOERROR aa |  | example.com SOA | "},
 		{"there.wild.example.com", dns.TypeA, "NOERROR aa |  | example.com SOA | "},
 		{"below.there.wild.example.com", dns.TypeA, "NXDOMAIN aa |  | example.com SOA | "},
+		{"lost.wild.example.com", dns.TypeA, "SERVFAIL |  |  | "},
+		{"lost.wild.example.com", dns.TypeAAAA, "SERVFAIL |  |  | "},
+		{"lost.wild.example.com", dns.TypeMX, "NOERROR aa |  | example.com SOA | "},
+		{"alias.example.com", dns.TypeA, "SERVFAIL |  |  | "},
+		{"any.some.example.com", dns.TypeA, "SERVFAIL |  |  | "},
+		{"any.some.example.com", dns.TypeTXT, "NOERROR aa |  | example.com SOA | "},
+		{"below.mail.some.example.com", dns.TypeA, "NXDOMAIN aa |  | example.com SOA | "},
+		{"deep.example.com", dns.TypeA, "SERVFAIL |  |  | "},
+		{"a.deep.example.com", dns.TypeA, "NOERROR aa | a.deep.example.com A |  | "},
 		{"www.sub.example.com", dns.TypeA, "NOERROR |  | sub.example.com NS | ns.sub.example.com A"},
 		{"sub.example.com", dns.TypeNS, "NOERROR |  | sub.example.com NS | ns.sub.example.com A"},
 		{"sub.example.com", dns.TypeDS, "NOERROR aa |  | example.com SOA | "},
@@ -408,6 +419,11 @@ func TestAWrongRecordKeepsTheVersionBefore(t *testing.T) {
 			t.Errorf("%v is served", r)
 		}
 	}
+	outside := example(2)
+	outside.Unresolved = []string{"other.test"}
+	if err := s.Set(outside); err == nil {
+		t.Error("a name outside of the zone is served")
+	}
 	if serial, _ := s.Serial("example.com"); serial != 1 {
 		t.Errorf("the serial is %d", serial)
 	}
@@ -493,10 +509,21 @@ zone:
 		return m.Answer[0].(*dns.SOA).Serial
 	}
 	testkit.Eventually(t, time.Minute, func() bool { return serial("example.com.") == 10 }, "Knot has the zone of the catalog")
-	if err := s.Set(example(11, Record{Name: "new.example.com", Type: "A", TTL: 60, Data: "192.0.2.9"})); err != nil {
+	changed := example(11, Record{Name: "new.example.com", Type: "A", TTL: 60, Data: "192.0.2.9"})
+	changed.Unresolved = []string{"lost.wild.example.com"}
+	if err := s.Set(changed); err != nil {
 		t.Fatal(err)
 	}
 	testkit.Eventually(t, time.Minute, func() bool { return serial("example.com.") == 11 }, "Knot follows the serial after NOTIFY")
+	for name, want := range map[string]string{
+		"lost.wild.example.com.":  "NOERROR aa |  | example.com SOA | ", // not the wildcard's address
+		"other.wild.example.com.": "NOERROR aa | other.wild.example.com A |  | ",
+	} {
+		m, err := dns.Exchange(new(dns.Msg).SetQuestion(name, dns.TypeA), "127.0.0.1:"+port)
+		if err != nil || brief(m) != want {
+			t.Errorf("Knot answers for %s: %s (%v), want %s", name, brief(m), err, want)
+		}
+	}
 	second := example(3)
 	second.Name, second.Records = "example.net", []Record{{Name: "example.net", Type: "NS", TTL: 60, Data: "ns1.stead.test."}}
 	if err := s.Set(second); err != nil {

@@ -24,6 +24,9 @@ type Zone struct {
 	Primary string // name of the first name server
 	Contact string // mailbox of the person responsible, in the form of a name
 	Records []Record
+	// Unresolved are names whose addresses are unknown at present: questions for these are answered SERVFAIL. A secondary
+	// cannot learn that. It gets an HINFO record for a name that would not exist otherwise, so that no wildcard answers.
+	Unresolved []string
 	// Private zones are only transferred, to secondaries.
 	Private bool
 }
@@ -48,7 +51,7 @@ type zone struct {
 	nodes map[string]node
 }
 
-// node holds the record sets of one name.
+// node holds the record sets of one name. An empty set is one whose records are unknown.
 type node map[uint16][]dns.RR
 
 func parse(r Record) (dns.RR, error) {
@@ -94,6 +97,18 @@ func build(in Zone) (*zone, error) {
 		z.add(owner, rr)
 	}
 	z.evenTTLs()
+	for _, name := range in.Unresolved {
+		name = dns.CanonicalName(name)
+		if !dns.IsSubDomain(z.name, name) {
+			return nil, fmt.Errorf("nameserver: %s is outside of %s", name, z.name)
+		}
+		if z.nodes[name] == nil {
+			rr := &dns.HINFO{Hdr: dns.RR_Header{Name: name, Rrtype: dns.TypeHINFO, Class: dns.ClassINET, Ttl: soaMinimum}, Cpu: "ALIAS", Os: "unresolved"}
+			z.records = append(z.records, rr)
+			z.add(name, rr)
+		}
+		z.nodes[name][dns.TypeA], z.nodes[name][dns.TypeAAAA] = []dns.RR{}, []dns.RR{}
+	}
 	return z, nil
 }
 
