@@ -66,9 +66,9 @@ func (s *Service) Export(ctx context.Context, q db.Querier, accountID, serviceID
 	return json.Marshal(document)
 }
 
-// Import makes what customers wrote into the zone of a service as a backup has it. A
-// record of the platform that is in the way of one of them gives way, as it did when the
-// customer deleted it for that. The zone before is kept as a snapshot.
+// Import makes what customers wrote into the zone of a service as a backup has it. An
+// address of the service that is the same as one of them becomes the customer's. The zone
+// before is kept as a snapshot.
 func (s *Service) Import(ctx context.Context, tx *db.Tx, accountID, serviceID int64, document json.RawMessage, _ []string) error {
 	var wanted savedZone
 	if err := json.Unmarshal(document, &wanted); err != nil {
@@ -132,14 +132,14 @@ func (s *Service) replace(ctx context.Context, tx *db.Tx, z zone, all []record, 
 	return changed, nil
 }
 
-// giveWay takes the platform's addresses away that f excludes, and answers the rest.
+// giveWay takes the platform's address away that f says too, and answers the rest.
 func giveWay(ctx context.Context, tx *db.Tx, z zone, all []record, f fields) ([]record, error) {
 	for {
 		c := conflict(z.name, all, record{fields: f})
 		if c == nil {
 			return all, nil
 		}
-		if c.with == nil || !c.with.system || c.with.fixed() {
+		if c.with == nil || !c.with.serviceAddress() {
 			return all, c.refusal()
 		}
 		id := c.with.id

@@ -3,7 +3,8 @@ package dns
 import "strings"
 
 // conflict explains why r cannot join the other records of the zone; nil when it can. A disabled record excludes only its
-// own duplicate. Records of sets give way to the customer's (yields). A record with the id of r is r before its change.
+// own duplicate. Records of sets (yields) and the service's addresses (displaced) give way to the customer's. A record with
+// the id of r is r before its change.
 func conflict(zone string, all []record, r record) *clash {
 	if r.kind == CNAME && r.name == apex {
 		return &clash{reason: "cname_apex"}
@@ -19,7 +20,7 @@ func conflict(zone string, all []record, r record) *clash {
 		if other.same(r.fields) {
 			return &clash{"duplicate", other}
 		}
-		if other.disabled || r.disabled || (other.owner != "" && r.owner == "") {
+		if other.disabled || r.disabled || (other.owner != "" && r.owner == "") || (other.serviceAddress() && r.customers()) {
 			continue
 		}
 		if reason := between(zone, other.fields, r.fields); reason != "" {

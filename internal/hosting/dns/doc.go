@@ -26,7 +26,8 @@
 //     hold the lock of its service.
 //   - System records are the platform's: those of the name servers cannot be
 //     changed; the addresses of the zone and of www follow the service until the
-//     customer changes or deletes them. Other sections have sets of their own (SetSystem),
+//     customer changes or deletes them, and are disabled while records of the
+//     customer's displace them. Other sections have sets of their own (SetSystem),
 //     which cannot be changed either and give way to a customer's own records.
 //   - An ALIAS is served as the public addresses that its target last had; a target
 //     that cannot be looked up keeps them. Without any, its name is answered SERVFAIL.

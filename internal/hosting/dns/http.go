@@ -30,7 +30,7 @@ type recordWire struct {
 	Port      *int      `json:"port" doc:"Of SRV"`
 	Flags     *int      `json:"flags" doc:"Of CAA"`
 	Tag       *string   `json:"tag" doc:"Of CAA"`
-	Disabled  bool      `json:"disabled" doc:"Kept but not served"`
+	Disabled  bool      `json:"disabled" doc:"Kept but not served, such as the platform's addresses while a record of yours takes their place"`
 	System    bool      `json:"system" doc:"The platform's: addresses follow the service until you change them; the name servers and what mail and certificates need stay the platform's"`
 	ManagedBy *string   `json:"managed_by" enum:"nameservers,domains,mail,certificates" doc:"What keeps a record that cannot be changed or deleted; a record of yours for the same name and purpose takes its place, but not that of the name servers. Null for all others"`
 	CreatedAt time.Time `json:"created_at"`

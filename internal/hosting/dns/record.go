@@ -62,6 +62,9 @@ type record struct {
 // fixed tells that customers cannot change or delete the record.
 func (r record) fixed() bool { return r.owner != "" || (r.system && r.kind == NS) }
 
+// serviceAddress tells that the record is one of the service's addresses for the zone and for www, which follow it.
+func (r record) serviceAddress() bool { return r.system && r.owner == "" && r.kind != NS }
+
 // managedBy names what keeps a fixed record; nil for records that customers can change.
 func (r record) managedBy() *string {
 	if !r.fixed() {

@@ -315,7 +315,7 @@ func TestAnImportOnlyAdds(t *testing.T) {
 			b, _ := json.Marshal(map[string]string{"bind": text})
 			return string(b)
 		}
-		conflicting := file + "www CNAME host.test.\nbad TLSA 3 1 1 00\n"
+		conflicting := file + "mail CNAME host.test.\nbad TLSA 3 1 1 00\n"
 		got := w.expect("200", "POST", "10/dns?validate_only=true", body(conflicting))
 		count := func(of map[string]any, list string) int { return len(of[list].([]any)) }
 		if count(got, "added") != 3 || count(got, "skipped") != 4 || count(got, "conflicts") != 2 {

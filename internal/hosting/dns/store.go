@@ -164,6 +164,12 @@ func updateRecord(ctx context.Context, tx *db.Tx, r record) (record, error) {
 		r.name, r.value, r.ttl, r.priority, r.weight, r.port, r.flags, r.tag, r.disabled, r.system, r.due(tx.Now), tx.Now, r.id))
 }
 
+// setDisabled writes whether a record is left out of what is served.
+func setDisabled(ctx context.Context, tx *db.Tx, r record) error {
+	_, err := tx.Exec(ctx, `UPDATE dns_records SET disabled = $1, updated_at = $2 WHERE id = $3`, r.disabled, tx.Now, r.id)
+	return err
+}
+
 func deleteRecord(ctx context.Context, tx *db.Tx, id int64) error {
 	_, err := tx.Exec(ctx, `DELETE FROM dns_records WHERE id = $1`, id)
 	return err

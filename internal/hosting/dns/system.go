@@ -137,8 +137,8 @@ func closest(zones []zone, name string) (found zone, ok bool) {
 	return found, ok
 }
 
-// placeSets writes the records of sets into a zone where no record of the customer stands in for them. The zone is locked.
-// With snapshot it stores the zone before its first change and bumps the serial. It returns whether anything changed.
+// placeSets writes the records of sets into a zone where no record of the customer stands in for them, and disables the
+// service's addresses where one does. The zone is locked. With snapshot it stores the zone before its first change and bumps the serial. It returns whether anything changed.
 func (s *Service) placeSets(ctx context.Context, tx *db.Tx, z zone, snapshot bool) (bool, error) {
 	sets, err := setsOf(ctx, tx, z.serviceID)
 	if err != nil {
@@ -153,7 +153,7 @@ func (s *Service) placeSets(ctx context.Context, tx *db.Tx, z zone, snapshot boo
 		return false, err
 	}
 	todo := placement(z, zones, sets, all)
-	if len(todo.add)+len(todo.remove) == 0 {
+	if len(todo.add)+len(todo.remove)+len(todo.toggle) == 0 {
 		return false, nil
 	}
 	if snapshot {
@@ -163,6 +163,11 @@ func (s *Service) placeSets(ctx context.Context, tx *db.Tx, z zone, snapshot boo
 	}
 	for _, r := range todo.remove {
 		if err := deleteRecord(ctx, tx, r.id); err != nil {
+			return false, err
+		}
+	}
+	for _, r := range todo.toggle {
+		if err := setDisabled(ctx, tx, r); err != nil {
 			return false, err
 		}
 	}
@@ -177,11 +182,15 @@ func (s *Service) placeSets(ctx context.Context, tx *db.Tx, z zone, snapshot boo
 	return true, err
 }
 
-// placement compares the records of sets in a zone with what they should be.
+// placement compares the records of sets and the service's addresses in a zone with what they should be.
 func placement(z zone, zones []zone, sets []set, all []record) settlement {
 	var todo settlement
 	var others, there []record
 	for _, r := range all {
+		if r.serviceAddress() && r.disabled != displaced(all, r, z.ipv4, z.ipv6) {
+			r.disabled = !r.disabled
+			todo.toggle = append(todo.toggle, r)
+		}
 		if r.owner == "" {
 			others = append(others, r)
 		} else {
@@ -227,6 +236,15 @@ func yields(others []record, r record) bool {
 			return true // else visitors would reach both
 		}
 		return own.kind == r.kind && (r.kind != TXT || (version(r.value) != "" && version(own.value) == version(r.value)))
+	})
+}
+
+// displaced tells that the customer has an address or a CNAME at the name of r, an address of the service: visitors must not
+// reach both. Addresses of the customer's that are the service's own displace none.
+func displaced(all []record, r record, ipv4, ipv6 string) bool {
+	return slices.ContainsFunc(all, func(own record) bool {
+		return own.customers() && !own.disabled && own.name == r.name && (isAddress(own) || own.kind == CNAME) &&
+			own.value != ipv4 && own.value != ipv6
 	})
 }
 

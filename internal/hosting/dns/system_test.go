@@ -167,6 +167,79 @@ func TestTheCustomersOwnRecordsWin(t *testing.T) {
 	})
 }
 
+// TestTheServicesAddressesGiveWay: to records of the customer's at their name, and are back when those go, whatever the
+// platform settles meanwhile.
+func TestTheServicesAddressesGiveWay(t *testing.T) {
+	t.Parallel()
+	onEngines(t, func(t *testing.T, w *world) {
+		w.sites[10].IPv6 = "2001:db8::80"
+		w.expect("200", "GET", "10/dns", "")
+		ours := w.lines("A", "AAAA")
+		if strings.Count(ours, ",") != 3 {
+			t.Fatalf("of the platform are served %s", ours)
+		}
+		at := func(name string) (all []string) {
+			for l := range strings.SplitSeq(w.lines("A", "AAAA", "ALIAS", "CNAME"), ", ") {
+				if strings.HasPrefix(l, name+" ") {
+					all = append(all, strings.TrimPrefix(l, name+" "))
+				}
+			}
+			return append(all, w.served[zoneName].Unresolved...)
+		}
+		for _, c := range []struct{ body, name, want string }{
+			{`{"type": "ALIAS", "name": "@", "value": "shop.elsewhere.test"}`, zoneName, "[anna.uz]"},
+			{`{"type": "A", "name": "@", "value": "198.51.100.7"}`, zoneName, "[A 198.51.100.7]"},
+			{`{"type": "AAAA", "name": "www", "value": "2001:db8::7"}`, "www.anna.uz", "[AAAA 2001:db8::7]"},
+			{`{"type": "CNAME", "name": "www", "value": "shop.elsewhere.test"}`, "www.anna.uz", "[CNAME shop.elsewhere.test.]"},
+		} {
+			record := fmt.Sprintf("10/dns/%.0f", w.expect("201", "POST", "10/dns", c.body)["id"])
+			served := func(when string) {
+				t.Helper()
+				if got := fmt.Sprint(at(c.name)); got != c.want {
+					t.Errorf("%s: %s: served %s", c.body, when, got)
+				}
+			}
+			served("added")
+			for _, r := range w.expect("200", "GET", "10/dns?type=A&name="+c.name, "")["data"].([]any) {
+				if r := r.(map[string]any); r["system"] != r["disabled"] {
+					t.Errorf("%s: listed as %v", c.body, r)
+				}
+			}
+			w.sites[10].IPv4, w.sites[10].IPv6 = "192.0.2.81", "" // the service moves
+			w.follows(outbox.Stored{Type: "service.migrated", AccountID: owner1, SubjectID: 10})
+			served("on another machine")
+			w.sites[10].IPv4, w.sites[10].IPv6 = "192.0.2.80", "2001:db8::80"
+			w.s.Nameservers = append(w.s.Nameservers, "ns9.stead.test")
+			if err := w.s.Settle(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			served("settled")
+			w.expect("200", "PATCH", record, `{"disabled": true}`)
+			if got := w.lines("A", "AAAA"); sorted(got) != sorted(ours) {
+				t.Errorf("%s: disabled: served %s, want %s", c.body, got, ours)
+			}
+			w.expect("200", "PATCH", record, `{"disabled": false}`)
+			served("enabled")
+			w.expect("200", "DELETE", record, "")
+			if got := w.lines("A", "AAAA"); sorted(got) != sorted(ours) {
+				t.Errorf("%s: deleted: served %s, want %s", c.body, got, ours)
+			}
+		}
+		// An address with another TTL leads to the service still.
+		a := w.expect("200", "GET", "10/dns?type=A&name=www", "")["data"].([]any)[0].(map[string]any)
+		w.expect("200", "PATCH", fmt.Sprintf("10/dns/%.0f", a["id"]), `{"ttl": 60}`)
+		if got := w.lines("A", "AAAA"); sorted(got) != sorted(ours) {
+			t.Errorf("with another TTL: served %s, want %s", got, ours)
+		}
+	})
+}
+
+func sorted(lines string) string {
+	all := strings.Split(lines, ", ")
+	slices.Sort(all)
+	return strings.Join(all, ", ")
+}
+
 func TestASetHoldsOnlyWhatCanBeServed(t *testing.T) {
 	t.Parallel()
 	onEngines(t, func(t *testing.T, w *world) {

@@ -62,12 +62,13 @@ func systemRecords(zone string, nameservers []string, ipv4, ipv6 string) []recor
 // settlement is what makes the system records of a zone as they should be.
 type settlement struct {
 	add, remove []record
+	toggle      []record // served from now on, or no longer
 }
 
 // settle compares the system records with what they should be. The name servers are
 // always there. Addresses follow the service; of a family that the service did not
 // have before they are added where nothing is in the way, so what the customer deleted
-// stays away.
+// stays away. What the customer's records displace is disabled until they go.
 func settle(z zone, all []record, nameservers []string, ipv4, ipv6 string) settlement {
 	var s settlement
 	wanted := systemRecords(z.name, nameservers, ipv4, ipv6)
@@ -87,7 +88,11 @@ func settle(z zone, all []record, nameservers []string, ipv4, ipv6 string) settl
 	before := map[Type]string{A: z.ipv4, AAAA: z.ipv6}
 	for _, w := range wanted {
 		isNew := w.kind == NS || before[w.kind] == "" || gone[string(w.kind)+" "+w.name]
-		if contains(kept, w) || !isNew || (w.kind != NS && (conflict(z.name, kept, w) != nil || has(kept, w.name, w.kind))) {
+		if contains(kept, w) || !isNew {
+			continue
+		}
+		w.disabled = w.serviceAddress() && displaced(kept, w, ipv4, ipv6)
+		if w.serviceAddress() && !w.disabled && has(kept, w.name, w.kind) {
 			continue
 		}
 		s.add = append(s.add, w)

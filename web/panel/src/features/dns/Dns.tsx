@@ -266,6 +266,11 @@ export function Dns({
                             <Copy value={row.value} label={`${row.name} ${row.type}`} />
                             {row.disabled && <Status tone="neutral" label={t("off")} />}
                           </Group>
+                          {row.system && row.disabled && (
+                            <Text size="xs" c="dimmed">
+                              {t("displaced")}
+                            </Text>
+                          )}
                           {row.managed_by && <Kept by={row.managed_by} service={service} />}
                         </Stack>
                       ),
@@ -278,13 +283,15 @@ export function Dns({
                       render: (row) =>
                         row.managed_by ? null : (
                           <>
-                            <Button size="compact-sm" variant="subtle" color="gray" onClick={() => toggle(row)}>
-                              {t(row.disabled ? "switch_on" : "switch_off")}
-                              <span className="visually-hidden">
-                                {" "}
-                                {row.name} {row.type}
-                              </span>
-                            </Button>
+                            {!(row.system && row.disabled) && (
+                              <Button size="compact-sm" variant="subtle" color="gray" onClick={() => toggle(row)}>
+                                {t(row.disabled ? "switch_on" : "switch_off")}
+                                <span className="visually-hidden">
+                                  {" "}
+                                  {row.name} {row.type}
+                                </span>
+                              </Button>
+                            )}
                             <ActionIcon
                               variant="subtle"
                               data-edit={row.id}
