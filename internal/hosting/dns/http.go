@@ -20,27 +20,49 @@ import (
 
 // recordWire is a DNS record (resources, section 21).
 type recordWire struct {
-	ID        int64     `json:"id"`
-	Name      string    `json:"name" doc:"Relative to the zone; @ is the zone itself" example:"www"`
-	Type      Type      `json:"type"`
-	Value     string    `json:"value" doc:"An address, a name without the last dot, a text, or data"`
-	TTL       int       `json:"ttl" doc:"In seconds"`
-	Priority  *int      `json:"priority" doc:"Of MX and SRV"`
-	Weight    *int      `json:"weight" doc:"Of SRV"`
-	Port      *int      `json:"port" doc:"Of SRV"`
-	Flags     *int      `json:"flags" doc:"Of CAA"`
-	Tag       *string   `json:"tag" doc:"Of CAA"`
-	Disabled  bool      `json:"disabled" doc:"Kept but not served, such as the platform's addresses while a record of yours takes their place"`
-	System    bool      `json:"system" doc:"The platform's: addresses follow the service until you change them; the name servers and what mail and certificates need stay the platform's"`
-	ManagedBy *string   `json:"managed_by" enum:"nameservers,domains,mail,certificates" doc:"What keeps a record that cannot be changed or deleted; a record of yours for the same name and purpose takes its place, but not that of the name servers. Null for all others"`
-	CreatedAt time.Time `json:"created_at"`
-	UpdatedAt time.Time `json:"updated_at"`
+	ID        int64      `json:"id"`
+	Name      string     `json:"name" doc:"Relative to the zone; @ is the zone itself" example:"www"`
+	Type      Type       `json:"type"`
+	Value     string     `json:"value" doc:"An address, a name without the last dot, a text, or data"`
+	TTL       int        `json:"ttl" doc:"In seconds"`
+	Priority  *int       `json:"priority" doc:"Of MX and SRV"`
+	Weight    *int       `json:"weight" doc:"Of SRV"`
+	Port      *int       `json:"port" doc:"Of SRV"`
+	Flags     *int       `json:"flags" doc:"Of CAA"`
+	Tag       *string    `json:"tag" doc:"Of CAA"`
+	Disabled  bool       `json:"disabled" doc:"Kept but not served, such as the platform's addresses while a record of yours takes their place"`
+	System    bool       `json:"system" doc:"The platform's: addresses follow the service until you change them; the name servers and what mail and certificates need stay the platform's"`
+	ManagedBy *string    `json:"managed_by" enum:"nameservers,domains,mail,certificates" doc:"What keeps a record that cannot be changed or deleted; a record of yours for the same name and purpose takes its place, but not that of the name servers. Null for all others"`
+	Alias     *aliasWire `json:"alias" doc:"Of ALIAS: what its target leads to; null for all other types"`
+	CreatedAt time.Time  `json:"created_at"`
+	UpdatedAt time.Time  `json:"updated_at"`
+}
+
+// aliasWire is how far the target of an ALIAS is resolved.
+type aliasWire struct {
+	Status    string     `json:"status" enum:"pending,resolved,unresolved" doc:"pending: the target was not looked up yet. unresolved: it has no public address, and A and AAAA questions are answered SERVFAIL"`
+	Addresses []string   `json:"addresses" doc:"Those that are served; a look-up that fails keeps them, and another target until its first look-up"`
+	CheckedAt *time.Time `json:"checked_at" doc:"When the target was last looked up; null before that"`
+}
+
+func aliasOf(r record) *aliasWire {
+	if r.kind != ALIAS {
+		return nil
+	}
+	w := &aliasWire{Status: "resolved", Addresses: r.resolved, CheckedAt: r.lookedUpAt}
+	switch {
+	case r.lookedUpAt == nil:
+		w.Status = "pending"
+	case len(r.resolved) == 0:
+		w.Status = "unresolved"
+	}
+	return w
 }
 
 func wire(r record) recordWire {
 	return recordWire{
 		ID: r.id, Name: r.name, Type: r.kind, Value: r.value, TTL: r.ttl, Priority: r.priority, Weight: r.weight, Port: r.port,
-		Flags: r.flags, Tag: r.tag, Disabled: r.disabled, System: r.system, ManagedBy: r.managedBy(), CreatedAt: r.createdAt, UpdatedAt: r.updatedAt,
+		Flags: r.flags, Tag: r.tag, Disabled: r.disabled, System: r.system, ManagedBy: r.managedBy(), Alias: aliasOf(r), CreatedAt: r.createdAt, UpdatedAt: r.updatedAt,
 	}
 }
 

@@ -56,6 +56,7 @@ type record struct {
 	system               bool
 	owner                string   // whose set it is of (SetSystem); empty for all others
 	resolved             []string // addresses of an ALIAS
+	lookedUpAt           *time.Time
 	createdAt, updatedAt time.Time
 }
 

@@ -344,6 +344,14 @@ func TestAnAliasIsServedAsTheAddressesOfItsTarget(t *testing.T) {
 	t.Parallel()
 	onEngines(t, func(t *testing.T, w *world) {
 		record := fmt.Sprintf("10/dns/%.0f", w.expect("201", "POST", "10/dns", `{"name": "shop", "type": "ALIAS", "value": "host.other.test"}`)["id"])
+		state := func(want string) {
+			t.Helper()
+			alias := w.expect("200", "GET", "10/dns?type=ALIAS", "")["data"].([]any)[0].(map[string]any)["alias"].(map[string]any)
+			if got := fmt.Sprint(alias["status"], alias["addresses"], alias["checked_at"] != nil); got != want {
+				t.Errorf("the state is %s, want %s", got, want)
+			}
+		}
+		state("pending[] false")
 		resolve := func() string {
 			for range 2 { // a job may run twice
 				if err := w.s.ResolveAliases(t.Context()); err != nil {
@@ -366,15 +374,18 @@ func TestAnAliasIsServedAsTheAddressesOfItsTarget(t *testing.T) {
 		if got := resolve(); got != "" {
 			t.Errorf("before anything was found: %s", got)
 		}
+		state("unresolved[] true")
 		w.answers["host.other.test."] = []string{"2620:fe::fe", "9.9.9.9", "10.0.0.1", "127.0.0.1", "::ffff:192.168.1.1", "fe80::1%eth0", "fd00::1"}
 		if got := resolve(); got != "shop.anna.uz AAAA 2620:fe::fe, shop.anna.uz A 9.9.9.9" {
 			t.Errorf("found: %s", got)
 		}
+		state("resolved[2620:fe::fe 9.9.9.9] true")
 		before := w.served[zoneName].Serial
 		delete(w.answers, "host.other.test.")
 		if got := resolve(); !strings.Contains(got, "9.9.9.9") || w.served[zoneName].Serial != before {
 			t.Errorf("a failing look changes the zone: %s", got)
 		}
+		state("resolved[2620:fe::fe 9.9.9.9] true")
 		w.answers["host.other.test."] = nil
 		if got := resolve(); got != "" || w.served[zoneName].Serial == before {
 			t.Errorf("a target that is gone is served: %s", got)
@@ -383,6 +394,17 @@ func TestAnAliasIsServedAsTheAddressesOfItsTarget(t *testing.T) {
 		if got := resolve(); got != "" {
 			t.Errorf("an internal address is served: %s", got)
 		}
+		// Another target is served when it is looked up, and the former one not beyond that.
+		w.answers["host.other.test."] = []string{"9.9.9.9"}
+		resolve()
+		w.expect("200", "PATCH", record, `{"ttl": 60}`)
+		state("resolved[9.9.9.9] true")
+		w.expect("200", "PATCH", record, `{"value": "silent.other.test"}`)
+		state("pending[9.9.9.9] false")
+		if got := resolve(); got != "" {
+			t.Errorf("of a target that does not answer is served %s", got)
+		}
+		state("unresolved[] true")
 		w.expect("200", "PATCH", record, `{"disabled": true}`)
 		w.follow()
 		if unresolved := w.served[zoneName].Unresolved; len(unresolved) > 0 {

@@ -89,7 +89,7 @@ func unsettled(ctx context.Context, q db.Querier, nameservers string, after int6
 		`SELECT `+zoneColumns+` FROM dns_zones WHERE settled_for <> $1 AND id > $2 ORDER BY id LIMIT $3`, nameservers, after, limit)
 }
 
-const recordColumns = `id, name, type, value, ttl, priority, weight, port, flags, tag, disabled, system, owner, resolved, created_at, updated_at`
+const recordColumns = `id, name, type, value, ttl, priority, weight, port, flags, tag, disabled, system, owner, resolved, looked_up_at, created_at, updated_at`
 
 func scanRecord(row db.Row) (record, error) {
 	var r record
@@ -105,7 +105,7 @@ func scanRecord(row db.Row) (record, error) {
 func (r *record) targets(resolved *string) []any {
 	return []any{
 		&r.id, &r.name, &r.kind, &r.value, &r.ttl, &r.priority, &r.weight, &r.port, &r.flags, &r.tag, &r.disabled, &r.system,
-		&r.owner, resolved, &r.createdAt, &r.updatedAt,
+		&r.owner, resolved, &r.lookedUpAt, &r.createdAt, &r.updatedAt,
 	}
 }
 
@@ -156,10 +156,11 @@ func insertRecord(ctx context.Context, tx *db.Tx, z zone, r record) (record, err
 		r.owner, r.due(tx.Now), tx.Now))
 }
 
-// updateRecord writes a record as its customer wants it.
+// updateRecord writes a record as its customer wants it. An ALIAS with another target keeps the addresses of the former one
+// until the look-up.
 func updateRecord(ctx context.Context, tx *db.Tx, r record) (record, error) {
 	return scanRecord(tx.QueryRow(ctx, `UPDATE dns_records SET name = $1, value = $2, ttl = $3, priority = $4, weight = $5, port = $6,
-			flags = $7, tag = $8, disabled = $9, system = $10, resolve_at = $11, updated_at = $12
+			flags = $7, tag = $8, disabled = $9, system = $10, resolve_at = $11, updated_at = $12, looked_up_at = CASE WHEN value = $2 THEN looked_up_at END
 		WHERE id = $13 RETURNING `+recordColumns,
 		r.name, r.value, r.ttl, r.priority, r.weight, r.port, r.flags, r.tag, r.disabled, r.system, r.due(tx.Now), tx.Now, r.id))
 }
@@ -227,23 +228,23 @@ func aliasIsDue(ctx context.Context, tx *db.Tx, zoneID int64) (due bool, err err
 	return due, err
 }
 
-// setResolved writes what a look found; nil keeps what is there. It answers whether
-// that is something else than before. A record that changed meanwhile is left alone.
+// setResolved writes what a look found; nil keeps what is there, unless that is of a former target. It answers whether that
+// is something else than before. A record that changed meanwhile is left alone.
 func setResolved(ctx context.Context, tx *db.Tx, a alias, found []string, next time.Time) (bool, error) {
+	other := ` AND resolved <> $5`
 	if found == nil {
-		_, err := tx.Exec(ctx, `UPDATE dns_records SET resolve_at = $1 WHERE id = $2 AND value = $3`, next, a.id, a.target)
-		return false, err
+		found, other = []string{}, other+` AND looked_up_at IS NULL`
 	}
 	text, err := json.Marshal(found)
 	if err != nil {
 		return false, err
 	}
-	changed, err := tx.Exec(ctx, `UPDATE dns_records SET resolved = $1, resolve_at = $2 WHERE id = $3 AND value = $4 AND resolved <> $1`,
-		string(text), next, a.id, a.target)
+	const lookedUp, ofTarget = `resolve_at = $1, looked_up_at = $2`, ` WHERE id = $3 AND value = $4`
+	changed, err := tx.Exec(ctx, `UPDATE dns_records SET resolved = $5, `+lookedUp+ofTarget+other, next, tx.Now, a.id, a.target, string(text))
 	if err != nil || changed > 0 {
 		return changed > 0, err
 	}
-	_, err = tx.Exec(ctx, `UPDATE dns_records SET resolve_at = $1 WHERE id = $2 AND value = $3`, next, a.id, a.target)
+	_, err = tx.Exec(ctx, `UPDATE dns_records SET `+lookedUp+ofTarget, next, tx.Now, a.id, a.target)
 	return false, err
 }
 

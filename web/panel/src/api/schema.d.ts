@@ -8638,6 +8638,20 @@ export interface components {
             /** @description Here or in the query */
             token?: string;
         };
+        DnsAlias: {
+            /** @description Those that are served; a look-up that fails keeps them, and another target until its first look-up */
+            addresses: string[];
+            /**
+             * Format: date-time
+             * @description When the target was last looked up; null before that
+             */
+            checked_at: string | null;
+            /**
+             * @description pending: the target was not looked up yet. unresolved: it has no public address, and A and AAAA questions are answered SERVFAIL
+             * @enum {string}
+             */
+            status: "pending" | "resolved" | "unresolved";
+        };
         DnsCreateBody: {
             /** @description A zone file of BIND whose records are added, instead of one record */
             bind?: string;
@@ -8681,9 +8695,11 @@ export interface components {
             value: string;
         };
         DnsRecord: {
+            /** @description Of ALIAS: what its target leads to; null for all other types */
+            alias: components["schemas"]["DnsAlias"] | null;
             /** Format: date-time */
             created_at: string;
-            /** @description Kept but not served */
+            /** @description Kept but not served, such as the platform's addresses while a record of yours takes their place */
             disabled: boolean;
             /**
              * Format: int64

@@ -266,6 +266,11 @@ export function Dns({
                             <Copy value={row.value} label={`${row.name} ${row.type}`} />
                             {row.disabled && <Status tone="neutral" label={t("off")} />}
                           </Group>
+                          {row.alias && (
+                            <Text size="xs" c="dimmed">
+                              {t(`alias.${row.alias.status}`, { addresses: row.alias.addresses.join(", ") })}
+                            </Text>
+                          )}
                           {row.system && row.disabled && (
                             <Text size="xs" c="dimmed">
                               {t("displaced")}
