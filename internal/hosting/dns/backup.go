@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/fault"
@@ -23,10 +24,16 @@ type savedRecord struct {
 	Disabled bool    `json:"disabled,omitempty"`
 }
 
-// savedZone is the zone of a service in a backup: the customer's own records. The platform writes its records anew.
+// savedZone is a zone of a service in a backup: the customer's own records. The platform writes its records anew.
 type savedZone struct {
 	Zone    string        `json:"zone"`
 	Records []savedRecord `json:"records"`
+}
+
+// savedZones are the zone of the primary domain and those of other domains.
+type savedZones struct {
+	savedZone
+	Others []savedZone `json:"others,omitempty"`
 }
 
 func (k savedRecord) fields() fields {
@@ -42,39 +49,79 @@ func savedFrom(f fields) savedRecord {
 
 func (r record) customers() bool { return !r.system && r.owner == "" }
 
-// Export answers what customers wrote into the zone of a service, for its backups; nil
-// when it has no zone.
+// Export answers what customers wrote into the zones of a service, for its backups; nil
+// when its primary domain has no zone.
 func (s *Service) Export(ctx context.Context, q db.Querier, accountID, serviceID int64) (json.RawMessage, error) {
 	on, err := s.Services.Site(ctx, q, accountID, serviceID)
 	if err != nil || on.Domain == "" {
 		return nil, err
 	}
-	z, err := zoneNamed(ctx, q, on.Domain)
-	if err != nil || z.id == 0 || z.serviceID != serviceID {
-		return nil, err
-	}
-	all, err := ofZone(ctx, q, z.id)
+	zones, err := zonesOf(ctx, q, serviceID)
 	if err != nil {
 		return nil, err
 	}
-	document := savedZone{Zone: z.name, Records: []savedRecord{}}
-	for _, r := range all {
-		if r.customers() {
-			document.Records = append(document.Records, savedFrom(r.fields))
+	var document savedZones
+	for _, z := range zones {
+		all, err := ofZone(ctx, q, z.id)
+		if err != nil {
+			return nil, err
 		}
+		saved := savedZone{Zone: z.name, Records: []savedRecord{}}
+		for _, r := range all {
+			if r.customers() {
+				saved.Records = append(saved.Records, savedFrom(r.fields))
+			}
+		}
+		if z.name == on.Domain {
+			document.savedZone = saved
+		} else {
+			document.Others = append(document.Others, saved)
+		}
+	}
+	if document.Zone == "" {
+		return nil, nil
 	}
 	return json.Marshal(document)
 }
 
-// Import makes what customers wrote into the zone of a service as a backup has it. An
-// address of the service that is the same as one of them becomes the customer's. The zone
-// before is kept as a snapshot.
+// Import makes what customers wrote into the zones of a service as a backup has it. An
+// address of the service that is the same as one of them becomes the customer's. The zones
+// before are kept as snapshots. Zones of domains that the service has no longer are left
+// out.
 func (s *Service) Import(ctx context.Context, tx *db.Tx, accountID, serviceID int64, document json.RawMessage, _ []string) error {
-	var wanted savedZone
+	var wanted savedZones
 	if err := json.Unmarshal(document, &wanted); err != nil {
 		return fmt.Errorf("dns: document of a backup: %w", err)
 	}
-	return s.changeIn(ctx, tx, accountID, serviceID, "import", func(ctx context.Context, tx *db.Tx, z zone, all []record) (bool, error) {
+	if err := s.changeIn(ctx, tx, accountID, serviceID, "", "import", s.restore(wanted.savedZone)); err != nil || len(wanted.Others) == 0 {
+		return err
+	}
+	on, err := s.Services.LockSite(ctx, tx, accountID, serviceID)
+	if err != nil {
+		return err
+	}
+	if err := s.settleSites(ctx, tx, on); err != nil { // the domains may have come back just now
+		return err
+	}
+	zones, err := zonesOf(ctx, tx, serviceID)
+	if err != nil {
+		return err
+	}
+	for _, other := range wanted.Others {
+		i := slices.IndexFunc(zones, func(z zone) bool { return z.name == other.Zone && z.name != on.Domain })
+		if i < 0 {
+			continue
+		}
+		if err := s.changeIn(ctx, tx, accountID, serviceID, other.Zone, "import", s.restore(other)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// restore is the change of a zone to what a backup has of it.
+func (s *Service) restore(wanted savedZone) func(ctx context.Context, tx *db.Tx, z zone, all []record) (bool, error) {
+	return func(ctx context.Context, tx *db.Tx, z zone, all []record) (bool, error) {
 		if len(wanted.Records) > maxRecords {
 			return false, fault.LimitReached.New()
 		}
@@ -89,7 +136,7 @@ func (s *Service) Import(ctx context.Context, tx *db.Tx, accountID, serviceID in
 			add[i] = parsed
 		}
 		return s.replace(ctx, tx, z, all, add)
-	})
+	}
 }
 
 // replace makes the customers' records of a zone those that are wanted. Records of sets are left alone, and are in nobody's

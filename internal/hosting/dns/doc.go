@@ -9,8 +9,8 @@
 // there; it goes when the service ends or another service has the name. After a
 // change of the primary domain the former zone is still served, as long as the
 // domain is the service's. Its other domains are found too: below one of its zones
-// by addresses there, else by zones of their own, which have the platform's records
-// only (settleSites); the operations are about the primary domain's.
+// by addresses there, else by zones of their own (settleSites). The operations are
+// about the primary domain's zone unless they name another one.
 //
 // What holds:
 //

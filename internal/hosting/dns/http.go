@@ -165,6 +165,7 @@ func (w createdWire) HTTPStatus() int {
 
 type listIn struct {
 	Service int64  `path:"service" minimum:"1" doc:"Id of the service"`
+	Zone    string `query:"zone" maxLength:"255" doc:"Name of a zone of the service: an addon or alias domain. By default that of the primary domain"`
 	Type    Type   `query:"type" enum:"A,AAAA,ALIAS,CAA,CNAME,DS,MX,NS,PTR,SRV,SSHFP,TLSA,TXT" doc:"Only records of this type"`
 	Name    string `query:"name" maxLength:"255" doc:"Records of this name alone"`
 	Format  string `query:"format" enum:"json,bind" default:"json" doc:"bind answers the whole zone as text"`
@@ -172,8 +173,9 @@ type listIn struct {
 }
 
 type createIn struct {
-	Service      int64 `path:"service" minimum:"1" doc:"Id of the service"`
-	ValidateOnly bool  `query:"validate_only" doc:"Say what would be added, and change nothing"`
+	Service      int64  `path:"service" minimum:"1" doc:"Id of the service"`
+	Zone         string `query:"zone" maxLength:"255" doc:"Name of a zone of the service: an addon or alias domain. By default that of the primary domain"`
+	ValidateOnly bool   `query:"validate_only" doc:"Say what would be added, and change nothing"`
 	Body         struct {
 		Name     string  `json:"name,omitempty" maxLength:"255" doc:"Relative to the zone, or absolute; @ is the zone itself" example:"www"`
 		Type     Type    `json:"type,omitempty" doc:"Required unless bind is there"`
@@ -218,8 +220,8 @@ func (s *Service) Operations() []api.Route {
 	return []api.Route{
 		api.Operation[listIn, page.List[recordWire]]{
 			ID: "dns.list", Method: http.MethodGet, Path: path, Section: api.ServiceManagement,
-			Description: "Records of the zone of the service's primary domain, those of the platform marked `system`. With `format=bind` " +
-				"the answer is the zone as a file.",
+			Description: "Records of one zone of the service, those of the platform marked `system`. With `format=bind` the answer is the " +
+				"zone as a file. A `zone` that the service does not have is `dns_record_invalid`.",
 			Auth: api.Token, Scopes: []string{auth.ScopeServicesRead}, Summary: "List the DNS records of a service's zone, or export it",
 			ContentTypes: []string{"application/json", "text/dns"}, Errors: append([]*fault.Def{errInvalid}, read...), Stream: s.listOperation,
 		},
@@ -254,7 +256,7 @@ func (s *Service) Operations() []api.Route {
 func (s *Service) listOperation(ctx context.Context, p auth.Principal, in *listIn, w http.ResponseWriter, _ *http.Request) error {
 	w.Header().Set("Cache-Control", "no-store")
 	if in.Format == "bind" {
-		text, name, err := s.export(ctx, p.AccountID, in.Service)
+		text, name, err := s.export(ctx, p.AccountID, in.Service, in.Zone)
 		if err != nil {
 			return err
 		}
@@ -263,7 +265,7 @@ func (s *Service) listOperation(ctx context.Context, p auth.Principal, in *listI
 		_, err = io.WriteString(w, text)
 		return err
 	}
-	rows, total, err := s.list(ctx, p.AccountID, in.Service, filter{in.Type, in.Name}, in.Params)
+	rows, total, err := s.list(ctx, p.AccountID, in.Service, in.Zone, filter{in.Type, in.Name}, in.Params)
 	if err != nil {
 		return err
 	}
@@ -290,13 +292,13 @@ func (s *Service) createOperation(ctx context.Context, p auth.Principal, in *cre
 		f.ttl = *b.TTL
 	}
 	if in.ValidateOnly {
-		return previewed(ctx)(s.preview(ctx, p.AccountID, in.Service, func(zone string, all []record) (plan, error) {
+		return previewed(ctx)(s.preview(ctx, p.AccountID, in.Service, in.Zone, func(zone string, all []record) (plan, error) {
 			var one plan
 			one.consider(zone, &all, f)
 			return one, nil
 		}))
 	}
-	r, err := s.create(ctx, p.AccountID, in.Service, f)
+	r, err := s.create(ctx, p.AccountID, in.Service, in.Zone, f)
 	if err != nil {
 		return nil, err
 	}
@@ -316,9 +318,9 @@ func (s *Service) importOperation(ctx context.Context, p auth.Principal, in *cre
 		return planImport(zone, all, file), nil
 	}
 	if in.ValidateOnly {
-		return previewed(ctx)(s.preview(ctx, p.AccountID, in.Service, want))
+		return previewed(ctx)(s.preview(ctx, p.AccountID, in.Service, in.Zone, want))
 	}
-	done, added, err := s.importBIND(ctx, p.AccountID, in.Service, want)
+	done, added, err := s.importBIND(ctx, p.AccountID, in.Service, in.Zone, want)
 	if err != nil {
 		return nil, err
 	}

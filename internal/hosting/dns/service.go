@@ -85,8 +85,8 @@ func (s *Service) signal(ctx context.Context, tx *db.Tx, zoneID int64) error {
 	return s.Signals.Send(ctx, tx, topic, strconv.FormatInt(zoneID, 10))
 }
 
-// zone reads the zone of one of the account's services, made should it not be there.
-func (s *Service) zone(ctx context.Context, accountID, serviceID int64) (zone, error) {
+// zone reads a zone of one of the account's services, made should it not be there; "" is that of the primary domain.
+func (s *Service) zone(ctx context.Context, accountID, serviceID int64, name string) (zone, error) {
 	on, err := s.Services.Site(ctx, s.DB, accountID, serviceID)
 	if err != nil {
 		return zone{}, err
@@ -94,7 +94,10 @@ func (s *Service) zone(ctx context.Context, accountID, serviceID int64) (zone, e
 	if err := changeable(on); err != nil && on.Status != "suspended" {
 		return zone{}, err
 	}
-	z, err := zoneNamed(ctx, s.DB, on.Domain)
+	if name, err = zoneOf(ctx, s.DB, on, name); err != nil {
+		return zone{}, err
+	}
+	z, err := zoneNamed(ctx, s.DB, name)
 	if err != nil || (z.serviceID == serviceID && z.settledFor != "") {
 		return z, err
 	}
@@ -103,19 +106,39 @@ func (s *Service) zone(ctx context.Context, accountID, serviceID int64) (zone, e
 		if err != nil {
 			return err
 		}
-		z, err = s.ensure(ctx, tx, on)
+		z, err = s.ensure(ctx, tx, on, name)
 		return err
 	})
 	return z, err
 }
 
-// ensure makes the zone of a service as it should be: there, and with the system's
-// records of today. The service is locked, and the zone is then.
-func (s *Service) ensure(ctx context.Context, tx *db.Tx, on site.Site) (zone, error) {
+// zoneOf is the name of the zone of a service that a request names: by default that of the primary domain, which need not
+// be there yet.
+func zoneOf(ctx context.Context, q db.Querier, on site.Site, name string) (string, error) {
+	if name == "" {
+		return on.Domain, nil
+	}
+	name, err := ascii(strings.TrimSuffix(name, "."))
+	if err != nil {
+		return "", invalid("zone", "zone", nil)
+	}
+	if name == on.Domain {
+		return name, nil
+	}
+	z, err := zoneNamed(ctx, q, name)
+	if err == nil && (z.id == 0 || z.serviceID != on.ServiceID) {
+		err = invalid("zone", "zone", nil)
+	}
+	return name, err
+}
+
+// ensure makes the zone of a domain of a service as it should be: there, and with the
+// system's records of today. The service is locked, and the zone is then.
+func (s *Service) ensure(ctx context.Context, tx *db.Tx, on site.Site, name string) (zone, error) {
 	if !live(on) {
 		return zone{}, fault.ServiceNotActive.New()
 	}
-	return s.ensureNamed(ctx, tx, on, on.Domain)
+	return s.ensureNamed(ctx, tx, on, name)
 }
 
 // ensureNamed is ensure for the zone of one of the domains of a service that is live.
@@ -234,19 +257,32 @@ func (s *Service) end(ctx context.Context, tx *db.Tx, condition string, args ...
 	return nil
 }
 
-// change runs f on the zone of a service that takes changes, with the service locked,
+// change runs f on a zone of a service that takes changes, with the service locked,
 // so that changes follow each other. What f returns as changed gets a snapshot of what
 // was before, and a serial.
-func (s *Service) change(ctx context.Context, accountID, serviceID int64, cause string,
+func (s *Service) change(ctx context.Context, accountID, serviceID int64, name, cause string,
 	f func(ctx context.Context, tx *db.Tx, z zone, all []record) (changed bool, err error),
 ) error {
 	return s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
-		return s.changeIn(ctx, tx, accountID, serviceID, cause, f)
+		return s.changeIn(ctx, tx, accountID, serviceID, name, cause, f)
+	})
+}
+
+// changeRecord is change for the zone that a record is in.
+func (s *Service) changeRecord(ctx context.Context, accountID, serviceID, id int64, cause string,
+	f func(ctx context.Context, tx *db.Tx, z zone, all []record) (changed bool, err error),
+) error {
+	return s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
+		name, err := zoneWith(ctx, tx, accountID, serviceID, id)
+		if err != nil {
+			return err
+		}
+		return s.changeIn(ctx, tx, accountID, serviceID, name, cause, f)
 	})
 }
 
 // changeIn is change within a transaction.
-func (s *Service) changeIn(ctx context.Context, tx *db.Tx, accountID, serviceID int64, cause string,
+func (s *Service) changeIn(ctx context.Context, tx *db.Tx, accountID, serviceID int64, name, cause string,
 	f func(ctx context.Context, tx *db.Tx, z zone, all []record) (changed bool, err error),
 ) error {
 	on, err := s.Services.LockSite(ctx, tx, accountID, serviceID)
@@ -256,7 +292,10 @@ func (s *Service) changeIn(ctx context.Context, tx *db.Tx, accountID, serviceID 
 	if err := changeable(on); err != nil {
 		return err
 	}
-	z, err := s.ensure(ctx, tx, on)
+	if name, err = zoneOf(ctx, tx, on, name); err != nil {
+		return err
+	}
+	z, err := s.ensure(ctx, tx, on, name)
 	if err != nil {
 		return err
 	}
@@ -289,8 +328,8 @@ func (s *Service) changeZone(ctx context.Context, tx *db.Tx, z zone, cause strin
 }
 
 // list answers one page of the records of a service's zone.
-func (s *Service) list(ctx context.Context, accountID, serviceID int64, f filter, p page.Params) ([]record, int, error) {
-	z, err := s.zone(ctx, accountID, serviceID)
+func (s *Service) list(ctx context.Context, accountID, serviceID int64, name string, f filter, p page.Params) ([]record, int, error) {
+	z, err := s.zone(ctx, accountID, serviceID, name)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -303,8 +342,8 @@ func (s *Service) list(ctx context.Context, accountID, serviceID int64, f filter
 }
 
 // export answers the zone of a service as a zone file.
-func (s *Service) export(ctx context.Context, accountID, serviceID int64) (text, name string, err error) {
-	z, err := s.zone(ctx, accountID, serviceID)
+func (s *Service) export(ctx context.Context, accountID, serviceID int64, of string) (text, name string, err error) {
+	z, err := s.zone(ctx, accountID, serviceID, of)
 	if err != nil {
 		return "", "", err
 	}
@@ -316,9 +355,9 @@ func (s *Service) export(ctx context.Context, accountID, serviceID int64) (text,
 }
 
 // create adds a record.
-func (s *Service) create(ctx context.Context, accountID, serviceID int64, f fields) (record, error) {
+func (s *Service) create(ctx context.Context, accountID, serviceID int64, name string, f fields) (record, error) {
 	var created record
-	err := s.change(ctx, accountID, serviceID, "create", func(ctx context.Context, tx *db.Tx, z zone, all []record) (bool, error) {
+	err := s.change(ctx, accountID, serviceID, name, "create", func(ctx context.Context, tx *db.Tx, z zone, all []record) (bool, error) {
 		parsed, err := f.parse(z.name)
 		if err != nil {
 			return false, err
@@ -336,8 +375,8 @@ func (s *Service) create(ctx context.Context, accountID, serviceID int64, f fiel
 }
 
 // preview says what adding records would do, and changes nothing.
-func (s *Service) preview(ctx context.Context, accountID, serviceID int64, want func(zone string, all []record) (plan, error)) (plan, error) {
-	z, err := s.zone(ctx, accountID, serviceID)
+func (s *Service) preview(ctx context.Context, accountID, serviceID int64, name string, want func(zone string, all []record) (plan, error)) (plan, error) {
+	z, err := s.zone(ctx, accountID, serviceID, name)
 	if err != nil {
 		return plan{}, err
 	}
@@ -350,10 +389,10 @@ func (s *Service) preview(ctx context.Context, accountID, serviceID int64, want 
 
 // importBIND adds the records of a zone file: all that the zone does not have, or
 // none when one of them cannot be.
-func (s *Service) importBIND(ctx context.Context, accountID, serviceID int64, want func(zone string, all []record) (plan, error)) (plan, []record, error) {
+func (s *Service) importBIND(ctx context.Context, accountID, serviceID int64, name string, want func(zone string, all []record) (plan, error)) (plan, []record, error) {
 	var p plan
 	var added []record
-	err := s.change(ctx, accountID, serviceID, "import", func(ctx context.Context, tx *db.Tx, z zone, all []record) (bool, error) {
+	err := s.change(ctx, accountID, serviceID, name, "import", func(ctx context.Context, tx *db.Tx, z zone, all []record) (bool, error) {
 		var err error
 		if p, err = want(z.name, all); err != nil {
 			return false, err
@@ -385,7 +424,7 @@ func addPlanned(ctx context.Context, tx *db.Tx, z zone, all []record, p plan) (a
 // update changes a record as edit says. A system record becomes the customer's own.
 func (s *Service) update(ctx context.Context, accountID, serviceID, id int64, edit func(*fields)) (record, error) {
 	var r record
-	err := s.change(ctx, accountID, serviceID, "update", func(ctx context.Context, tx *db.Tx, z zone, all []record) (bool, error) {
+	err := s.changeRecord(ctx, accountID, serviceID, id, "update", func(ctx context.Context, tx *db.Tx, z zone, all []record) (bool, error) {
 		var err error
 		if r, err = getRecord(all, id); err != nil {
 			return false, err
@@ -414,7 +453,7 @@ func (s *Service) update(ctx context.Context, accountID, serviceID, id int64, ed
 
 // remove deletes a record.
 func (s *Service) remove(ctx context.Context, accountID, serviceID, id int64) error {
-	return s.change(ctx, accountID, serviceID, "delete", func(ctx context.Context, tx *db.Tx, _ zone, all []record) (bool, error) {
+	return s.changeRecord(ctx, accountID, serviceID, id, "delete", func(ctx context.Context, tx *db.Tx, _ zone, all []record) (bool, error) {
 		r, err := getRecord(all, id)
 		if err != nil {
 			return false, err
@@ -476,7 +515,7 @@ func (s *Service) follow(ctx context.Context, tx *db.Tx, e outbox.Stored) error 
 	if err != nil || !live(on) {
 		return err
 	}
-	if _, err := s.ensure(ctx, tx, on); err != nil {
+	if _, err := s.ensure(ctx, tx, on, on.Domain); err != nil {
 		return err
 	}
 	return s.settleSites(ctx, tx, on)

@@ -1,9 +1,12 @@
 package dns
 
 import (
+	"context"
+	"fmt"
 	"strings"
 	"testing"
 
+	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/outbox"
 )
 
@@ -80,6 +83,63 @@ func TestAZoneOfAnotherServiceIsLeftToIt(t *testing.T) {
 		w.follow()
 		if got := w.zoneLines("shop.anna.uz") + w.lines("A"); strings.Contains(got, "shop") {
 			t.Errorf("served: %s", got)
+		}
+	})
+}
+
+// TestTheZoneOfAnotherDomainIsEdited as that of the primary one, and is in the backups.
+func TestTheZoneOfAnotherDomainIsEdited(t *testing.T) {
+	t.Parallel()
+	onEngines(t, func(t *testing.T, w *world) {
+		w.names[10] = []string{"anna.uz", "second.uz"}
+		w.follows(outbox.Stored{Type: "service.provisioned", AccountID: owner1, SubjectID: 10})
+		w.follows(outbox.Stored{Type: "service.provisioned", AccountID: owner1, SubjectID: 11})
+		r := w.expect("201", "POST", "10/dns?zone=Second.uz.", `{"name": "api", "type": "A", "value": "192.0.2.1"}`)
+		record := fmt.Sprintf("10/dns/%.0f", r["id"])
+		w.expect("200", "PATCH", record, `{"value": "192.0.2.2"}`)
+		w.expect("201", "POST", "10/dns?zone=second.uz", `{"bind": "mx MX 10 mail.other.test."}`)
+		w.follow()
+		if got := w.zoneLines("second.uz"); !strings.Contains(got, "api.second.uz A 192.0.2.2") || !strings.Contains(got, "mx.second.uz MX") {
+			t.Errorf("served:\n%s", got)
+		}
+		if got := w.zoneLines(zoneName); strings.Contains(got, "api") {
+			t.Errorf("of the primary domain is served:\n%s", got)
+		}
+		for zone, want := range map[string]int{"": 0, "&zone=anna.uz": 0, "&zone=second.uz": 1} {
+			if got := w.expect("200", "GET", "10/dns?name=api"+zone, "")["data"].([]any); len(got) != want {
+				t.Errorf("%q lists %v", zone, got)
+			}
+		}
+		if _, _, text := w.do("GET", "10/dns?format=bind&zone=second.uz", "owner", ""); !strings.Contains(text, "$ORIGIN second.uz.") {
+			t.Errorf("exported:\n%s", text)
+		}
+		for _, zone := range []string{"other.uz", "nobody.uz", "-", "api.second.uz"} { // the first is another service's
+			w.expect("422 dns_record_invalid zone", "GET", "10/dns?zone="+zone, "")
+			w.expect("422 dns_record_invalid zone", "POST", "10/dns?zone="+zone, `{"name": "x", "type": "A", "value": "192.0.2.1"}`)
+			w.expect("422 dns_record_invalid zone", "POST", "10/dns?validate_only=true&zone="+zone, `{"bind": "x A 192.0.2.1"}`)
+		}
+		if status, _, raw := w.do("PATCH", "11/"+strings.TrimPrefix(record, "10/"), "owner", `{"ttl": 60}`); status == 200 {
+			t.Errorf("another service changes the record: %s", raw)
+		}
+		document := w.export()
+		w.expect("200", "DELETE", record, "")
+		err := w.d.InTx(t.Context(), func(ctx context.Context, tx *db.Tx) error { return w.s.end(ctx, tx, ofTheService, int64(10)) })
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			w.takeBack(document)
+			w.follow()
+			if got := w.zoneLines("second.uz"); strings.Count(got, "api.second.uz A 192.0.2.2") != 1 || !strings.Contains(got, "ns1.stead.test") {
+				t.Errorf("from the backup is served:\n%s", got)
+			}
+		}
+		w.names[10] = []string{"anna.uz"} // it is the service's no longer
+		w.follows(outbox.Stored{Type: "site_domain.removed", AccountID: owner1, SubjectID: 10, Data: []byte(`{"name": "second.uz"}`)})
+		w.takeBack(document)
+		w.follow()
+		if got := w.zoneLines("second.uz"); got != "" {
+			t.Errorf("of a domain that is gone is served:\n%s", got)
 		}
 	})
 }

@@ -29,6 +29,16 @@ func zoneNamed(ctx context.Context, q db.Querier, name string) (zone, error) {
 	return z, err
 }
 
+// zoneWith is the name of the zone of a service that a record is in; empty when it is in none.
+func zoneWith(ctx context.Context, q db.Querier, accountID, serviceID, id int64) (name string, err error) {
+	err = q.QueryRow(ctx, `SELECT z.name FROM dns_records r JOIN dns_zones z ON z.id = r.zone_id
+		WHERE r.id = $1 AND z.service_id = $2 AND z.account_id = $3`, id, serviceID, accountID).Scan(&name)
+	if errors.Is(err, db.ErrNoRows) {
+		return "", nil
+	}
+	return name, err
+}
+
 // lockZone reads a zone that no other transaction changes until tx ends.
 func lockZone(ctx context.Context, tx *db.Tx, id int64) (zone, error) {
 	return scanZone(tx.QueryRow(ctx, `SELECT `+zoneColumns+` FROM dns_zones WHERE id = $1`+tx.ForUpdate(), id))
