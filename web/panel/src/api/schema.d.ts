@@ -47888,6 +47888,8 @@ export interface operations {
     "dns.list": {
         parameters: {
             query?: {
+                /** @description Name of a zone of the service: an addon or alias domain. By default that of the primary domain */
+                zone?: string;
                 /** @description Only records of this type */
                 type?: "A" | "AAAA" | "ALIAS" | "CAA" | "CNAME" | "DS" | "MX" | "NS" | "PTR" | "SRV" | "SSHFP" | "TLSA" | "TXT";
                 /** @description Records of this name alone */
@@ -48011,6 +48013,8 @@ export interface operations {
     "dns.create": {
         parameters: {
             query?: {
+                /** @description Name of a zone of the service: an addon or alias domain. By default that of the primary domain */
+                zone?: string;
                 /** @description Say what would be added, and change nothing */
                 validate_only?: boolean;
             };

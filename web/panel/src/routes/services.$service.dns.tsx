@@ -7,10 +7,12 @@ export const Route = createFileRoute("/services/$service/dns")({
   validateSearch: (search: Record<string, unknown>): Filter => ({
     q: typeof search.q === "string" ? search.q : undefined,
     type: typeof search.type === "string" ? search.type : undefined,
+    zone: typeof search.zone === "string" ? search.zone : undefined,
   }),
-  loader: ({ context, params }) => {
+  loaderDeps: ({ search: { zone } }) => ({ zone }),
+  loader: ({ context, params, deps }) => {
     void context.queryClient.prefetchQuery(zoneOf(Number(params.service)));
-    return context.queryClient.prefetchQuery(dnsRecords(Number(params.service)));
+    return context.queryClient.prefetchQuery(dnsRecords(Number(params.service), deps.zone));
   },
   component: Page,
 });

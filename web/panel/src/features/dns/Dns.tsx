@@ -38,7 +38,7 @@ import { PageHeader } from "~/ui/PageHeader";
 import { Status } from "~/ui/Status";
 import { undoable } from "~/ui/undoable";
 
-import { createRecord, deleteRecord, dnsRecords, useRecordChange, zoneOf, type DnsRecord } from "./api";
+import { createRecord, deleteRecord, dnsRecords, useRecordChange, zoneOf, zonesOf, type DnsRecord } from "./api";
 import { ImportForm } from "./ImportForm";
 import { RecordForm } from "./RecordForm";
 import { TemplateForm } from "./TemplateForm";
@@ -57,6 +57,8 @@ interface Editing {
 export interface Filter {
   q?: string;
   type?: string;
+  /** Another zone than that of the primary domain. */
+  zone?: string;
 }
 
 const matches = (record: DnsRecord, { q, type }: Filter) =>
@@ -76,17 +78,21 @@ export function Dns({
   filter: Filter;
   onFilter: (filter: Filter) => void;
 }) {
-  const query = useQuery(dnsRecords(service));
+  const query = useQuery(dnsRecords(service, filter.zone));
   const zone = useQuery(zoneOf(service)).data;
+  const zones = useQuery(zonesOf(service)).data ?? [];
   const queries = useQueryClient();
-  const change = useRecordChange(service);
+  const change = useRecordChange(service, filter.zone);
   const [editing, setEditing] = useState<Record<number, Editing>>({});
   const [adding, setAdding] = useState<{ error?: unknown } | null>(null);
   const [importing, importDialog] = useDisclosure();
   const [choosing, templateDialog] = useDisclosure();
   const addButton = useRef<HTMLButtonElement>(null);
   const page = useRef<HTMLDivElement>(null);
-  const name = zone?.domain ?? "";
+  const name = filter.zone ?? zone?.domain ?? "";
+  const shownName = filter.zone
+    ? (zones.find((other) => other.name === filter.zone)?.unicode_name ?? filter.zone)
+    : (zone?.unicode_domain ?? name);
 
   const fresh = () => queries.invalidateQueries({ queryKey: ["service", service, "dns"] });
   const focusEdit = (id: number) =>
@@ -115,7 +121,7 @@ export function Dns({
   };
   const add = async (draft: Draft) => {
     try {
-      const record = await createRecord(service, { type: draft.type, ...bodyOf(draft) });
+      const record = await createRecord(service, filter.zone, { type: draft.type, ...bodyOf(draft) });
       setAdding(null);
       await fresh();
       done(t("added", { name: record.name, type: record.type }));
@@ -129,7 +135,7 @@ export function Dns({
       await deleteRecord(service, record.id);
       await fresh();
       undoable(t("removed", { name: record.name, type: record.type }), async () => {
-        await createRecord(service, {
+        await createRecord(service, filter.zone, {
           type: record.type,
           disabled: record.disabled,
           ...bodyOf(draftOf(record)),
@@ -148,7 +154,7 @@ export function Dns({
     <div ref={page}>
       <PageHeader
         title={t("title")}
-        description={t("description", { zone: zone?.unicode_domain ?? name })}
+        description={t("description", { zone: shownName })}
         actions={
           <>
             <Button ref={addButton} leftSection={<IconPlus size={16} aria-hidden />} onClick={() => setAdding({})}>
@@ -170,7 +176,7 @@ export function Dns({
                 <Menu.Item
                   leftSection={<IconDownload size={16} aria-hidden />}
                   component="a"
-                  href={addressOf(`/api/v1/services/${service}/dns`, { format: "bind" })}
+                  href={addressOf(`/api/v1/services/${service}/dns`, { format: "bind", zone: name })}
                   download
                 >
                   {t("export")}
@@ -180,6 +186,18 @@ export function Dns({
           </>
         }
       />
+      {zones.length > 1 && (
+        <NativeSelect
+          mb="md"
+          label={t("zone")}
+          value={name}
+          data={zones.map((other) => ({ value: other.name, label: other.unicode_name }))}
+          onChange={(event) => {
+            const chosen = event.currentTarget.value;
+            onFilter({ zone: chosen === zone?.domain ? undefined : chosen });
+          }}
+        />
+      )}
       <Load query={query}>
         {(records) => {
           const shown = records.filter((record) => matches(record, filter) || record.id in editing);
@@ -224,7 +242,7 @@ export function Dns({
                   title={t("empty.title")}
                   text={t("empty.text")}
                   action={
-                    <Button variant="light" onClick={() => onFilter({})}>
+                    <Button variant="light" onClick={() => onFilter({ zone: filter.zone })}>
                       {t("empty.all")}
                     </Button>
                   }
@@ -334,6 +352,7 @@ export function Dns({
       <Modal opened={importing} onClose={importDialog.close} title={t("import")} size="lg">
         <ImportForm
           service={service}
+          zone={filter.zone}
           onDone={async (count) => {
             importDialog.close();
             await fresh();

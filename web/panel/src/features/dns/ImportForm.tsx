@@ -9,11 +9,19 @@ import { Difference } from "./Difference";
 import { t } from "./texts";
 
 /** The import of a zone file: first what it would do, then doing it. */
-export function ImportForm({ service, onDone }: { service: number; onDone: (count: number) => Promise<void> }) {
+export function ImportForm({
+  service,
+  zone,
+  onDone,
+}: {
+  service: number;
+  zone?: string;
+  onDone: (count: number) => Promise<void>;
+}) {
   const [file, setFile] = useState("");
   const [preview, setPreview] = useState<DnsImport | null>(null);
   const [run, { busy, error }] = useAction(async (validateOnly: boolean) => {
-    const result = await importZone(service, file, validateOnly);
+    const result = await importZone(service, zone, file, validateOnly);
     if (validateOnly) setPreview(result);
     else await onDone(result.added.length);
   });

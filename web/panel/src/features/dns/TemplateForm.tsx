@@ -30,13 +30,13 @@ export function TemplateForm({
   const bind = template ? zoneFile(template, zone) : "";
   const others = template ? inTheWay(template, zone, records) : [];
   const preview = useQuery({
-    queryKey: ["service", service, "dns", "template", id],
-    queryFn: () => importZone(service, bind, true),
+    queryKey: ["service", service, "dns", "template", zone, id],
+    queryFn: () => importZone(service, zone, bind, true),
     enabled: bind !== "",
     staleTime: 0,
   });
   const [apply, { busy, error }] = useAction(async () => {
-    const result = await importZone(service, bind, false);
+    const result = await importZone(service, zone, bind, false);
     if (replace) for (const record of others) await deleteRecord(service, record.id);
     await onDone(result.added.length);
   });

@@ -8,23 +8,26 @@ export type DnsImport = components["schemas"]["DnsImport"];
 type NewRecord = components["schemas"]["DnsCreateBody"];
 type RecordChange = components["schemas"]["DnsUpdateBody"];
 
-const key = (service: number) => ["service", service, "dns"] as const;
+const key = (service: number, zone?: string) => ["service", service, "dns", ...(zone ? ["zone", zone] : [])] as const;
 
-const listed = async (service: number, page: number, signal: AbortSignal) =>
+const listed = async (service: number, zone: string | undefined, page: number, signal: AbortSignal) =>
   (await call(
     api.GET("/api/v1/services/{service}/dns", {
-      params: { path: { service }, query: { page, per_page: 50 } },
+      params: { path: { service }, query: { zone, page, per_page: 50 } },
       signal,
     }),
   )) as components["schemas"]["DnsRecordList"];
 
-/** All records of the zone, of which there are 1,000 at most: the table searches them without asking again. */
-export const dnsRecords = (service: number) =>
+/**
+ * All records of a zone, that of the primary domain unless another is named. There are 1,000 at most: the table searches them
+ * without asking again.
+ */
+export const dnsRecords = (service: number, zone?: string) =>
   queryOptions({
-    queryKey: key(service),
+    queryKey: key(service, zone),
     queryFn: async ({ signal }) => {
-      const first = await listed(service, 1, signal);
-      const rest = Array.from({ length: first.meta.last_page - 1 }, (_, i) => listed(service, i + 2, signal));
+      const first = await listed(service, zone, 1, signal);
+      const rest = Array.from({ length: first.meta.last_page - 1 }, (_, i) => listed(service, zone, i + 2, signal));
       return [first, ...(await Promise.all(rest))].flatMap((page) => page.data);
     },
   });
@@ -36,13 +39,30 @@ export const zoneOf = (service: number) =>
     queryFn: ({ signal }) => call(api.GET("/api/v1/services/{service}", { params: { path: { service } }, signal })),
   });
 
-export const createRecord = async (service: number, body: NewRecord) =>
-  (await call(api.POST("/api/v1/services/{service}/dns", { params: { path: { service } }, body }))) as DnsRecord;
+/** The domains of the service that have a zone of their own: those that are not below another one. */
+export const zonesOf = (service: number) =>
+  queryOptions({
+    queryKey: ["service", service, "domains", "zones"],
+    queryFn: async ({ signal }) => {
+      const { data } = await call(
+        api.GET("/api/v1/services/{service}/domains", {
+          params: { path: { service }, query: { per_page: 50 } },
+          signal,
+        }),
+      );
+      return data.filter(({ name }) => !data.some((other) => name.endsWith(`.${other.name}`)));
+    },
+  });
 
-export const importZone = async (service: number, bind: string, validateOnly: boolean) =>
+export const createRecord = async (service: number, zone: string | undefined, body: NewRecord) =>
+  (await call(
+    api.POST("/api/v1/services/{service}/dns", { params: { path: { service }, query: { zone } }, body }),
+  )) as DnsRecord;
+
+export const importZone = async (service: number, zone: string | undefined, bind: string, validateOnly: boolean) =>
   (await call(
     api.POST("/api/v1/services/{service}/dns", {
-      params: { path: { service }, query: { validate_only: validateOnly } },
+      params: { path: { service }, query: { zone, validate_only: validateOnly } },
       body: { bind },
     }),
   )) as DnsImport;
@@ -57,17 +77,21 @@ interface Edit {
   change: RecordChange;
 }
 
-const patched = (queries: QueryClient, service: number, id: number, change: Partial<DnsRecord>) =>
-  queries.setQueryData(dnsRecords(service).queryKey, (all) =>
-    all?.map((record) => (record.id === id ? { ...record, ...change } : record)),
-  );
+const patched = (
+  queries: QueryClient,
+  { queryKey }: ReturnType<typeof dnsRecords>,
+  id: number,
+  change: Partial<DnsRecord>,
+) =>
+  queries.setQueryData(queryKey, (all) => all?.map((record) => (record.id === id ? { ...record, ...change } : record)));
 
 /**
  * Changes of records, one after the other. A change is on the page at once; a refused one is taken back alone, so that
  * what was changed beside it stays.
  */
-export function useRecordChange(service: number) {
+export function useRecordChange(service: number, zone?: string) {
   const queries = useQueryClient();
+  const records = dnsRecords(service, zone);
   const mutationKey = ["dns", service];
   /** Whether another change of the record waits its turn. */
   const queued = (id: number) =>
@@ -87,15 +111,15 @@ export function useRecordChange(service: number) {
       ),
     onMutate: async ({ id, change }) => {
       await queries.cancelQueries({ queryKey: key(service) });
-      const before = queries.getQueryData(dnsRecords(service).queryKey)?.find((record) => record.id === id);
-      patched(queries, service, id, change);
+      const before = queries.getQueryData(records.queryKey)?.find((record) => record.id === id);
+      patched(queries, records, id, change);
       return { before };
     },
     onError: (_error, { id }, context) => {
-      if (context?.before && !queued(id)) patched(queries, service, id, context.before);
+      if (context?.before && !queued(id)) patched(queries, records, id, context.before);
     },
     onSuccess: (record) => {
-      if (!queued(record.id)) patched(queries, service, record.id, record);
+      if (!queued(record.id)) patched(queries, records, record.id, record);
     },
     // An earlier answer would wipe a later change, still on its way, from the page.
     onSettled: () => {
