@@ -331,14 +331,24 @@ func (ui *UI) bySession(r *http.Request) api.Authenticator {
 	sandbox := r.Header.Get(worldHeader) == "sandbox"
 	// A page that is told of changes is open, which does not mean that somebody is there.
 	unattended := r.Method == http.MethodGet && r.Header.Get("Accept") == sse.ContentType
-	session := func(ctx context.Context) (account.Session, error) {
-		if token == "" {
-			return account.Session{}, fault.Unauthenticated.New()
-		}
+	// The token is replaced when its owner confirms who they are, so while a stream lasts the session is found by its id.
+	var known *account.Session
+	session := func(ctx context.Context) (s account.Session, err error) {
 		if unattended {
 			ctx = auth.Unattended(ctx)
 		}
-		return ui.Accounts.Authenticate(ctx, token)
+		switch {
+		case token == "":
+			err = fault.Unauthenticated.New()
+		case known != nil:
+			s, err = ui.Accounts.AuthenticateAgain(ctx, *known)
+		default:
+			s, err = ui.Accounts.Authenticate(ctx, token)
+		}
+		if err == nil {
+			known = &s
+		}
+		return s, err
 	}
 	return api.Authenticator{
 		Verify: func(ctx context.Context) (auth.Principal, error) {

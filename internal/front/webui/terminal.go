@@ -14,6 +14,7 @@ import (
 
 	"github.com/coder/websocket"
 
+	"stead.dev/stead/internal/platform/auth"
 	"stead.dev/stead/internal/platform/fault"
 	"stead.dev/stead/internal/port/panel"
 )
@@ -211,7 +212,7 @@ func (ui *UI) watch(ctx context.Context, r *http.Request, c *websocket.Conn) {
 			return
 		case <-tick.C:
 		}
-		if in, err := ui.Accounts.SignedIn(ctx, session); err == nil && !in {
+		if _, err := ui.Accounts.AuthenticateAgain(auth.Unattended(ctx), session); errors.Is(err, fault.Unauthenticated) {
 			return
 		}
 		once, done := context.WithTimeout(ctx, stillThere)

@@ -81,6 +81,7 @@ type site struct {
 	post     *postbox
 
 	db        *db.DB
+	api       *api.Edge // without operations
 	terminals *terminals
 	clients   *clients
 	notices   *notifications.Service
@@ -171,6 +172,10 @@ func newSite(t *testing.T) *site {
 		t.Fatal(err)
 	}
 	s.db, s.terminals = d, &terminals{tickets: map[string][3]int64{}}
+	s.api = api.NewEdge(api.Config{
+		DB: d, Switches: everySection{}, Limiter: throttle.New(d, clk), Timeout: time.Minute, Recheck: 5 * time.Millisecond, Language: "en", BaseURL: s.url,
+		ClientAddr: func(*http.Request) netip.Addr { return netip.MustParseAddr("203.0.113.7") },
+	})
 	s.clients = &clients{links: map[string]bool{}, visits: map[string]webui.ClientVisit{}}
 	s.notices = notifications.New(notifications.Config{
 		DB: d, Queue: jobs.Discard{}, Recipients: readers{}, Mailer: s.post, Brand: brand.Fixed(brand.Brand{Name: "Stead & Sons"}), Letters: &mailer.Writer{},
@@ -189,7 +194,7 @@ func newSite(t *testing.T) *site {
 		Resellers: oneReseller{}, Sections: everySection{},
 		Accounts: s.accounts, Clock: clk, Log: log, BaseURL: s.url, Brand: brand.Fixed(brand.Brand{Name: "Stead & Sons", Support: "help@stead.test"}), Language: "en",
 		ClientAddr: func(*http.Request) netip.Addr { return netip.MustParseAddr("203.0.113.7") },
-		API:        http.NotFoundHandler(), // the panel is drawn, and finds no operation
+		API:        s.api,
 		Domains:    names{},
 		Demo:       &webui.Demo{Email: "demo@example.com", Password: "demo password"},
 		Catalog: shelf{{Name: "Hosting <b>", Features: []string{"Quick & quiet"}, Plans: []webui.Plan{

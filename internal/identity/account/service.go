@@ -268,6 +268,19 @@ func (s *Service) pace(ctx context.Context, key string, p throttle.Policy) error
 func (s *Service) Authenticate(ctx context.Context, token string) (Session, error) {
 	now := s.Clock.Now()
 	session, err := sessionByToken(ctx, s.DB, secret.Hash(token), now)
+	return s.admit(ctx, session, err, now)
+}
+
+// AuthenticateAgain finds an authenticated session unless it has ended since. It looks up the id, because reauthentication
+// changes the token.
+func (s *Service) AuthenticateAgain(ctx context.Context, session Session) (Session, error) {
+	now := s.Clock.Now()
+	session, err := sessionByID(ctx, s.DB, session.Account.ID, session.ID, now)
+	return s.admit(ctx, session, err, now)
+}
+
+// admit completes a session that was looked up with err, unless its account is shut, and notes its use.
+func (s *Service) admit(ctx context.Context, session Session, err error, now time.Time) (Session, error) {
 	if errors.Is(err, fault.NotFound) {
 		return Session{}, fault.Unauthenticated.Wrap(err)
 	}
@@ -297,12 +310,6 @@ func (s *Service) callers(ctx context.Context, p auth.Principal) (session Sessio
 	}
 	caller := auth.CallerOf(ctx)
 	return session, Client{Address: caller.Address, UserAgent: caller.UserAgent}, err
-}
-
-// SignedIn reports whether an authenticated session has not ended since. It looks up the id, because reauthentication
-// changes the token.
-func (s *Service) SignedIn(ctx context.Context, session Session) (bool, error) {
-	return sessionAlive(ctx, s.DB, session.Account.ID, session.ID, s.Clock.Now())
 }
 
 // Sessions lists the account's sessions, the latest use first.

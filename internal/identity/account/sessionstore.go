@@ -37,12 +37,6 @@ func sessionByID(ctx context.Context, q db.Querier, account, id int64, now time.
 		WHERE `+alive+` AND s.account_id = $3 AND s.id = $4`, now, now.Add(-sessionIdle), account, id))
 }
 
-func sessionAlive(ctx context.Context, q db.Querier, account, id int64, now time.Time) (is bool, err error) {
-	err = q.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM account_sessions s WHERE `+alive+` AND s.account_id = $3 AND s.id = $4)`,
-		now, now.Add(-sessionIdle), account, id).Scan(&is)
-	return is, err
-}
-
 func listSessions(ctx context.Context, q db.Querier, account int64, now time.Time, p page.Params) ([]Session, int, error) {
 	var total int
 	err := q.QueryRow(ctx, `SELECT count(*) FROM account_sessions s WHERE `+alive+` AND s.account_id = $3`,

@@ -70,6 +70,7 @@ func (e *Edge) watch(ctx context.Context, d *declared, r *http.Request, end func
 		p, err := e.identify(r.WithContext(once), d)
 		done()
 		if err == nil {
+			p.Recent = true // the proof was recent when the stream began
 			err = d.allows(p)
 		}
 		if err != nil && !broken(err) && ctx.Err() == nil {
