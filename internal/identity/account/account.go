@@ -162,7 +162,7 @@ const shortestName = 4
 // owner.
 func namesSomebody(lower, email, name, company string) bool {
 	local, _, _ := strings.Cut(email, "@")
-	for _, part := range []string{local, strings.ToLower(company), strings.ToLower(strings.ReplaceAll(company, " ", ""))} {
+	for _, part := range []string{email, local, strings.ToLower(company), strings.ToLower(strings.ReplaceAll(company, " ", ""))} {
 		if utf8.RuneCountInString(part) >= shortestName && strings.Contains(lower, part) {
 			return true
 		}

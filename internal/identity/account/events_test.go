@@ -172,4 +172,9 @@ func TestCommonPasswordsAreRefused(t *testing.T) {
 			t.Errorf("%q: %v", password, err)
 		}
 	}
+	for _, password := range []string{"bob@acme.uz", "12Bob@Acme.uz"} { // its local part is too short to be looked for
+		if err := s.checkPassword("password", password, "bob@acme.uz", "Robert"); err == nil {
+			t.Errorf("%q is taken for bob@acme.uz", password)
+		}
+	}
 }
