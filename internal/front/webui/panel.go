@@ -281,7 +281,7 @@ func (ui *UI) passkeyProof(w http.ResponseWriter, r *http.Request) {
 	}
 	var token string
 	if err == nil {
-		token, err = ui.Accounts.FinishProof(r.Context(), *s, ui.cookie(r, challengeCookie), b.Credential)
+		token, err = ui.Accounts.FinishProof(r.Context(), *s, ui.cookie(r, challengeCookie), b.Credential, ui.client(r))
 		ui.dropCookie(w, challengeCookie)
 	}
 	if err != nil {

@@ -18,6 +18,7 @@ const (
 	EventSignedIn           EventKind = "signed_in"
 	EventSignInFailed       EventKind = "sign_in_failed"
 	EventCodeFailed         EventKind = "code_failed"
+	EventPasskeyFailed      EventKind = "passkey_failed"
 	EventPasswordChanged    EventKind = "password_changed"
 	EventTwoFactorOn        EventKind = "two_factor_on"
 	EventTwoFactorOff       EventKind = "two_factor_off"

@@ -81,6 +81,84 @@ func TestTheSecurityLogTellsWhatHappenedAndFromWhere(t *testing.T) {
 	})
 }
 
+// TestFailuresOfWhoIsKnownAreInTheSecurityLog, and each is a line for fail2ban.
+func TestFailuresOfWhoIsKnownAreInTheSecurityLog(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *world) {
+		anna := w.anna(t)
+		id := anna.Session.Account.ID
+		link := w.linkOf(t, "/email/")
+		w.withTOTP(t, anna.Session)
+		key := w.withPasskey(t, anna.Session)
+		key.origin = "https://evil.example"
+		session, err := w.Authenticate(t.Context(), anna.Token)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, c := range map[string]struct {
+			try  func(c Client) error
+			kind EventKind
+		}{
+			"a wrong password in the panel": {func(c Client) error {
+				_, err := w.Confirm(t.Context(), session, otherPassword, "", c)
+				return err
+			}, EventSignInFailed},
+			"a wrong code in the panel": {func(c Client) error {
+				_, err := w.Confirm(t.Context(), session, goodPassword, "000000", c)
+				return err
+			}, EventCodeFailed},
+			"a wrong password before a new one": {func(c Client) error {
+				return w.ChangePassword(t.Context(), session, otherPassword, goodPassword, c)
+			}, EventSignInFailed},
+			"a wrong password with the link of a mail": {func(c Client) error {
+				return w.ConfirmEmail(t.Context(), link, Holder{Password: otherPassword}, c)
+			}, EventSignInFailed},
+			"a wrong passkey in the panel": {func(c Client) error {
+				ch, err := w.BeginProof(t.Context(), session)
+				if err != nil {
+					t.Fatal(err)
+				}
+				_, err = w.FinishProof(t.Context(), session, ch.Token, key.get(ch.Options), c)
+				return err
+			}, EventPasskeyFailed},
+			"a wrong passkey after the password": {func(c Client) error {
+				pending := w.pending(t)
+				ch := w.ask(t, pending)
+				_, err := w.FinishPasskeySignIn(t.Context(), ch.Token, pending, key.get(ch.Options), c)
+				return err
+			}, EventPasskeyFailed},
+		} {
+			var out bytes.Buffer
+			w.Log = slog.New(slog.NewJSONHandler(&out, nil))
+			thief := Client{Address: netip.MustParseAddr("198.51.100.66"), UserAgent: name}
+			if err := c.try(thief); err == nil {
+				t.Fatalf("%s: it is accepted", name)
+			}
+			_, all := w.events(t, id)
+			at := slices.IndexFunc(all, func(e Event) bool { return e.UserAgent == name })
+			if at < 0 || all[at].Kind != c.kind || all[at].Address != "198.51.100.66" {
+				t.Errorf("%s: %+v", name, all)
+			}
+			if line := out.String(); !strings.Contains(line, `"msg":"sign-in failed","address":"198.51.100.66"`) || strings.Contains(line, otherPassword) {
+				t.Errorf("%s: the log has %q", name, line)
+			}
+		}
+		// The address was never confirmed, so recovery removes what could keep its owner out.
+		if err := w.RequestRecovery(t.Context(), "anna@example.com", home); err != nil {
+			t.Fatal(err)
+		}
+		token := w.linkOf(t, "/recover/")
+		w.clk.Advance(time.Minute)
+		if err := w.CompleteRecovery(t.Context(), token, otherPassword, home); err != nil {
+			t.Fatal(err)
+		}
+		kinds, _ := w.events(t, id)
+		if want := []string{"password_changed", "address_confirmed", "passkey_removed", "two_factor_off"}; !slices.Equal(kinds[:4], want) {
+			t.Errorf("after recovery: %v, want %v", kinds[:4], want)
+		}
+	})
+}
+
 // TestFailuresAreInTheLogAsTheDocsSay: the filter of the docs finds each failed sign-in with its address, whether there is an
 // account or not.
 func TestFailuresAreInTheLogAsTheDocsSay(t *testing.T) {

@@ -293,11 +293,7 @@ func (s *Service) FinishPasskeySignIn(ctx context.Context, token, pending string
 	if err != nil {
 		return out, err
 	}
-	parsed, err := protocol.ParseCredentialRequestResponseBytes(answer)
-	if err != nil {
-		return out, ErrPasskey.Wrap(detail(err))
-	}
-	account, credential, err := s.validate(ctx, begun, data, parsed)
+	account, credential, err := s.prove(ctx, begun, data, answer, c)
 	if err != nil {
 		return out, err
 	}
@@ -353,7 +349,7 @@ func (s *Service) BeginProof(ctx context.Context, session Session) (c Challenge,
 }
 
 // FinishProof is Confirm by a passkey: answer is the browser's, and token that of BeginProof.
-func (s *Service) FinishProof(ctx context.Context, session Session, token string, answer []byte) (fresh string, err error) {
+func (s *Service) FinishProof(ctx context.Context, session Session, token string, answer []byte, c Client) (fresh string, err error) {
 	if s.web == nil {
 		return "", fault.UnsupportedOperation.New()
 	}
@@ -364,11 +360,7 @@ func (s *Service) FinishProof(ctx context.Context, session Session, token string
 	if begun.account != session.Account.ID {
 		return "", ErrCeremony.New()
 	}
-	parsed, err := protocol.ParseCredentialRequestResponseBytes(answer)
-	if err != nil {
-		return "", ErrPasskey.Wrap(detail(err))
-	}
-	account, credential, err := s.validate(ctx, begun, data, parsed)
+	account, credential, err := s.prove(ctx, begun, data, answer, c)
 	if err != nil {
 		return "", err
 	}
@@ -387,6 +379,21 @@ func (s *Service) FinishProof(ctx context.Context, session Session, token string
 		return reauthenticateSession(ctx, tx, account, session.ID, secret.Hash(fresh))
 	})
 	return fresh, err
+}
+
+// prove checks the browser's answer to a ceremony and returns the account. It records a refusal.
+func (s *Service) prove(ctx context.Context, begun ceremony, data webauthn.SessionData, answer []byte, c Client) (account int64, _ *webauthn.Credential, err error) {
+	var credential *webauthn.Credential
+	parsed, err := protocol.ParseCredentialRequestResponseBytes(answer)
+	if err != nil {
+		err = ErrPasskey.Wrap(detail(err))
+	} else {
+		account, credential, err = s.validate(ctx, begun, data, parsed)
+	}
+	if errors.Is(err, ErrPasskey) {
+		s.failed(ctx, begun.account, EventPasskeyFailed, "passkey", c)
+	}
+	return account, credential, err
 }
 
 // validate checks the authenticator's signature and returns the account.

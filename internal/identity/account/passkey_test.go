@@ -235,7 +235,7 @@ func TestAPasskeyProvesWhoIsThere(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			return w.FinishProof(t.Context(), s, c.Token, a.get(c.Options))
+			return w.FinishProof(t.Context(), s, c.Token, a.get(c.Options), home)
 		}
 		token, err := prove(anna.Session, a)
 		if err != nil {
@@ -262,7 +262,7 @@ func TestAPasskeyProvesWhoIsThere(t *testing.T) {
 			t.Errorf("without a passkey: %v", err)
 		}
 		c := w.ask(t, "")
-		if _, err := w.FinishProof(t.Context(), anna.Session, c.Token, a.get(c.Options)); !errors.Is(err, ErrCeremony) {
+		if _, err := w.FinishProof(t.Context(), anna.Session, c.Token, a.get(c.Options), home); !errors.Is(err, ErrCeremony) {
 			t.Errorf("a sign-in's challenge proves: %v", err)
 		}
 		proof, err := w.BeginProof(t.Context(), anna.Session)

@@ -147,7 +147,10 @@ func (s *Service) CompleteRecovery(ctx context.Context, token, password string, 
 		if link.email == p.Email {
 			if !p.EmailVerified {
 				// Anybody could have registered with this address, and switched on factors that keep its owner out.
-				if err := deleteFactors(ctx, tx, p.ID); err != nil {
+				if err := s.removeFactors(ctx, tx, p, c); err != nil {
+					return err
+				}
+				if err := s.note(ctx, tx, p.ID, EventAddressConfirmed, c); err != nil {
 					return err
 				}
 			}
@@ -161,6 +164,26 @@ func (s *Service) CompleteRecovery(ctx context.Context, token, password string, 
 		}
 		return s.replacePassword(ctx, tx, p.ID, hash, 0, c)
 	})
+}
+
+// removeFactors removes every factor beside the password, and records it.
+func (s *Service) removeFactors(ctx context.Context, tx *db.Tx, p Profile, c Client) error {
+	keys, err := listPasskeys(ctx, tx, p.ID)
+	if err != nil {
+		return err
+	}
+	if err := deleteFactors(ctx, tx, p.ID); err != nil {
+		return err
+	}
+	if p.TwoFactor {
+		if err := s.note(ctx, tx, p.ID, EventTwoFactorOff, c); err != nil {
+			return err
+		}
+	}
+	if len(keys) > 0 {
+		return s.note(ctx, tx, p.ID, EventPasskeyRemoved, c)
+	}
+	return nil
 }
 
 // RequestEmail mails a link to an address; the account gets the address when the link is followed. The account's own
@@ -212,7 +235,7 @@ type Holder struct {
 // Who reads the address's mail and cannot prove to hold the account is somebody whose address a stranger has entered. The
 // address stays unverified then, so that recovery takes the stranger's factors off.
 func (s *Service) ConfirmEmail(ctx context.Context, token string, holder Holder, c Client) error {
-	hash, err := s.proveHolder(ctx, token, holder)
+	hash, err := s.proveHolder(ctx, token, holder, c)
 	if err != nil {
 		return err
 	}
@@ -255,7 +278,7 @@ func (s *Service) ConfirmEmail(ctx context.Context, token string, holder Holder,
 
 // proveHolder checks who follows a link that verifies an address. It returns the hash of the password that proved it, and
 // an empty one when a session did.
-func (s *Service) proveHolder(ctx context.Context, token string, holder Holder) (hash string, err error) {
+func (s *Service) proveHolder(ctx context.Context, token string, holder Holder, c Client) (hash string, err error) {
 	link, err := readToken(ctx, s.DB, purposeEmail, secret.Hash(token), s.Clock.Now())
 	if err != nil {
 		return "", err
@@ -270,5 +293,5 @@ func (s *Service) proveHolder(ctx context.Context, token string, holder Holder) 
 	if err := s.limit(ctx, "link|"+hex.EncodeToString(secret.Hash(token)[:12]), s.Limits.SecondFactor); err != nil {
 		return "", err
 	}
-	return s.provePassword(ctx, link.account, "password", holder.Password)
+	return s.provePassword(ctx, link.account, "password", holder.Password, c)
 }

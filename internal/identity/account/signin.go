@@ -341,7 +341,7 @@ func (s *Service) Confirm(ctx context.Context, session Session, password, code s
 			return "", err
 		}
 	}
-	hash, err := s.provePassword(ctx, session.Account.ID, "password", password)
+	hash, err := s.provePassword(ctx, session.Account.ID, "password", password, c)
 	if err != nil {
 		return "", err
 	}
@@ -360,16 +360,20 @@ func (s *Service) Confirm(ctx context.Context, session Session, password, code s
 		token = secret.Token("st_se_", 32)
 		return reauthenticateSession(ctx, tx, session.Account.ID, session.ID, secret.Hash(token))
 	})
+	if errors.Is(err, ErrCode) {
+		s.failed(ctx, session.Account.ID, EventCodeFailed, "code", c)
+	}
 	return token, err
 }
 
-// provePassword checks the password of a signed-in person; field is the input field that has it.
-func (s *Service) provePassword(ctx context.Context, account int64, field, password string) (hash string, err error) {
+// provePassword checks the password of a person who is known, and records a wrong one; field is the input field that has it.
+func (s *Service) provePassword(ctx context.Context, account int64, field, password string, c Client) (hash string, err error) {
 	hash, err = passwordOfID(ctx, s.DB, account)
 	if err != nil {
 		return "", err
 	}
 	if _, err := s.verify(ctx, password, hash); errors.Is(err, ErrCredentials) {
+		s.failed(ctx, account, EventSignInFailed, "credentials", c)
 		return "", fault.Invalid(field, "account_password_wrong")
 	} else if err != nil {
 		return "", err
@@ -392,7 +396,7 @@ func (s *Service) changePassword(ctx context.Context, session Session, current, 
 	if err := s.pace(ctx, insider(session), s.Limits.SignInDevice); err != nil {
 		return err
 	}
-	old, err := s.provePassword(ctx, session.Account.ID, "current", current)
+	old, err := s.provePassword(ctx, session.Account.ID, "current", current, c)
 	if err != nil {
 		return err
 	}
