@@ -61,9 +61,16 @@ type Limits struct {
 	SignInAccount, SignInAttacked throttle.Policy
 	// SignInSlow is what the policies of passwords allow beyond their number: nobody is locked out, attempts are slowed down.
 	SignInSlow throttle.Policy
-	// SecondFactor counts codes per account, separately for each address where its owner has signed in before, and for
-	// a signed-in session.
+	// SecondFactor counts codes of a signed-in session, and of a browser and an address from which both factors were proved.
 	SecondFactor throttle.Policy
+	// SecondFactorPair counts those of other browsers, per address and account, and SecondFactorSlow is what it allows beyond
+	// its number.
+	SecondFactorPair, SecondFactorSlow throttle.Policy
+	// SecondFactorAccount counts those of all other browsers for an account. A code is right with a probability of 3 in a
+	// million, because the codes of three steps are valid. So 100 guesses a day find one with 0.03 % a day, and with 50 %
+	// after 2,300 days (ln 2 / 0.0003) of guessing with a password that its owner does not change. One address makes up to
+	// 10 + 24 guesses a day, so it cannot use up those of all.
+	SecondFactorAccount throttle.Policy
 	// RegisterAddress and RecoverAddress count per address.
 	RegisterAddress, RecoverAddress throttle.Policy
 	// MailAccount counts the mails that anybody can trigger to one address.
@@ -73,13 +80,18 @@ type Limits struct {
 // DefaultLimits allow people to mistype and stop bots.
 func DefaultLimits() Limits {
 	return Limits{
-		SignInDevice:    throttle.Policy{Name: "sign_in_device", Limit: 20, Window: 15 * time.Minute},
-		SignInPair:      throttle.Policy{Name: "sign_in_pair", Limit: 10, Window: 15 * time.Minute},
-		SignInAddress:   throttle.Policy{Name: "sign_in_address", Limit: 60, Window: 15 * time.Minute},
-		SignInAccount:   throttle.Policy{Name: "sign_in_account", Limit: 50, Window: time.Hour},
-		SignInAttacked:  throttle.Policy{Name: "sign_in_attacked", Limit: 3, Window: 15 * time.Minute},
-		SignInSlow:      throttle.Policy{Name: "slow", Limit: 1, Window: time.Minute},
-		SecondFactor:    throttle.Policy{Name: "second_factor", Limit: 10, Window: 15 * time.Minute},
+		SignInDevice:   throttle.Policy{Name: "sign_in_device", Limit: 20, Window: 15 * time.Minute},
+		SignInPair:     throttle.Policy{Name: "sign_in_pair", Limit: 10, Window: 15 * time.Minute},
+		SignInAddress:  throttle.Policy{Name: "sign_in_address", Limit: 60, Window: 15 * time.Minute},
+		SignInAccount:  throttle.Policy{Name: "sign_in_account", Limit: 50, Window: time.Hour},
+		SignInAttacked: throttle.Policy{Name: "sign_in_attacked", Limit: 3, Window: 15 * time.Minute},
+		SignInSlow:     throttle.Policy{Name: "slow", Limit: 1, Window: time.Minute},
+		SecondFactor:   throttle.Policy{Name: "second_factor", Limit: 10, Window: 15 * time.Minute},
+
+		SecondFactorPair:    throttle.Policy{Name: "second_factor_pair", Limit: 10, Window: 24 * time.Hour},
+		SecondFactorSlow:    throttle.Policy{Name: "slow", Limit: 1, Window: time.Hour},
+		SecondFactorAccount: throttle.Policy{Name: "second_factor_account", Limit: 100, Window: 24 * time.Hour},
+
 		RegisterAddress: throttle.Policy{Name: "register_address", Limit: 30, Window: time.Hour},
 		RecoverAddress:  throttle.Policy{Name: "recover_address", Limit: 20, Window: time.Hour},
 		MailAccount:     throttle.Policy{Name: "account_mail", Limit: 5, Window: time.Hour},
@@ -254,11 +266,15 @@ func (s *Service) limit(ctx context.Context, key string, p throttle.Policy) erro
 // pace counts an attempt to guess a password. Above the policy only one passes now and then: an attempt is never refused for
 // longer than that.
 func (s *Service) pace(ctx context.Context, key string, p throttle.Policy) error {
+	return s.paceBy(ctx, key, p, s.Limits.SignInSlow)
+}
+
+// paceBy is pace with the policy for what comes above p.
+func (s *Service) paceBy(ctx context.Context, key string, p, slow throttle.Policy) error {
 	err := s.limit(ctx, key, p)
-	if !errors.Is(err, fault.RateLimited) || s.Limits.SignInSlow.Limit <= 0 {
+	if !errors.Is(err, fault.RateLimited) || slow.Limit <= 0 {
 		return err
 	}
-	slow := s.Limits.SignInSlow
 	slow.Name = p.Name + "_" + slow.Name
 	return s.limit(ctx, key, slow)
 }

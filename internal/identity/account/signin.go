@@ -183,15 +183,26 @@ func (s *Service) paceGuess(ctx context.Context, email string, c Client) error {
 	return s.pace(ctx, emailKey(email)+"|"+c.key(), pair)
 }
 
-// codeGuesser names the party that tries codes of an account, for limits. Codes are short, so all strangers are one party. A
-// browser and an address from which both factors were proved are parties of their own, so that somebody who knows only the
-// password cannot lock the owner out.
-func (s *Service) codeGuesser(ctx context.Context, account int64, c Client) (string, error) {
-	known, err := provedDevice(ctx, s.DB, account, c)
-	if err != nil || !known {
-		return accountKey(account), err
+// paceCode counts a code of the second factor that somebody tries with the password of an account. A browser and an address
+// from which both factors were proved are counted by themselves, and strangers by their address, so that somebody who knows
+// only the password does not keep the owner out. All strangers together are bounded, because codes are short. Recovery codes
+// are not: nobody guesses 80 bits, and the owner always gets in with one.
+func (s *Service) paceCode(ctx context.Context, account int64, code string, c Client) error {
+	if !isShort(plainCode(code)) {
+		return nil
 	}
-	return accountKey(account) + "|" + c.key(), nil
+	known, err := provedDevice(ctx, s.DB, account, c)
+	if err != nil {
+		return err
+	}
+	pair := accountKey(account) + "|" + c.key()
+	if known {
+		return s.limit(ctx, pair, s.Limits.SecondFactor)
+	}
+	if err := s.paceBy(ctx, pair, s.Limits.SecondFactorPair, s.Limits.SecondFactorSlow); err != nil {
+		return err
+	}
+	return s.limit(ctx, accountKey(account), s.Limits.SecondFactorAccount)
 }
 
 // insider names a session, for limits of attempts that need one: whoever has stolen a session blocks no other.
@@ -293,11 +304,10 @@ func (s *Service) SecondFactor(ctx context.Context, pending, code string, c Clie
 	if err != nil {
 		return out, err
 	}
-	guesser, err := s.codeGuesser(ctx, begun.account, c)
-	if err != nil {
-		return out, err
-	}
-	if err := s.limit(ctx, guesser, s.Limits.SecondFactor); err != nil {
+	if err := s.paceCode(ctx, begun.account, code, c); err != nil {
+		if errors.Is(err, fault.RateLimited) {
+			s.failed(ctx, begun.account, EventCodeFailed, "too_many", c)
+		}
 		return out, err
 	}
 	wrong := false

@@ -198,15 +198,23 @@ func (s *Service) requireRecent(session Session) error {
 	return nil
 }
 
-// useCode accepts a code of the app or a recovery code; each works once.
-func (s *Service) useCode(ctx context.Context, tx *db.Tx, account int64, code string, c Client) (bool, error) {
-	code = strings.ToLower(strings.Map(func(r rune) rune {
+// plainCode is a code without what people write between its groups.
+func plainCode(code string) string {
+	return strings.ToLower(strings.Map(func(r rune) rune {
 		if r == ' ' || r == '-' {
 			return -1
 		}
 		return r
 	}, code))
-	if len(code) == 6 {
+}
+
+// isShort reports whether a plain code can be one of the app; all others are recovery codes.
+func isShort(code string) bool { return len(code) == int(totpOptions.Digits) }
+
+// useCode accepts a code of the app or a recovery code; each works once.
+func (s *Service) useCode(ctx context.Context, tx *db.Tx, account int64, code string, c Client) (bool, error) {
+	code = plainCode(code)
+	if isShort(code) {
 		row, err := readTOTP(ctx, tx, account)
 		if err != nil || !row.confirmed {
 			return false, err
@@ -230,7 +238,6 @@ func (s *Service) useTOTP(ctx context.Context, tx *db.Tx, account int64, row tot
 	if err != nil {
 		return false, err
 	}
-	code = strings.ReplaceAll(code, " ", "")
 	for skew := -totpSkew; skew <= totpSkew; skew++ {
 		at := tx.Now.Add(time.Duration(skew) * totpPeriod)
 		want, err := totp.GenerateCodeCustom(string(seed), at, totpOptions)

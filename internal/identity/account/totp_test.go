@@ -108,7 +108,7 @@ func TestAFewWrongCodesEndTheSignIn(t *testing.T) {
 		if _, err := w.SecondFactor(t.Context(), pending, w.code(t, seed), home); !errors.Is(err, ErrCeremony) {
 			t.Errorf("%v", err)
 		}
-		// Beginning again does not help for ever: codes are counted per account.
+		// Beginning again does not help for ever: codes are counted per account and address.
 		var err error
 		for range 20 {
 			if _, err = w.SecondFactor(t.Context(), w.pendingQuietly(t), "000000", home); errors.Is(err, fault.RateLimited) {
@@ -130,16 +130,36 @@ func TestWhoKnowsThePasswordOnlyDoesNotKeepTheOwnerOut(t *testing.T) {
 			_, err := w.SecondFactor(t.Context(), w.pendingQuietly(t), code, c)
 			return err
 		}
-		for range w.Limits.SecondFactor.Limit {
+		for range w.Limits.SecondFactorPair.Limit + w.Limits.SecondFactorSlow.Limit {
 			if err := try("000000", thief); !errors.Is(err, ErrCode) {
 				t.Fatal(err)
 			}
 		}
-		if err := try(codes[0], thief); !errors.Is(err, fault.RateLimited) {
+		err := try("000000", thief)
+		if f := fault.From(err); f.Def != fault.RateLimited || f.Fields["retry_after"].(int) > 3601 {
 			t.Errorf("the thief may go on: %v", err)
 		}
-		if err := try(codes[0], Client{Address: netip.MustParseAddr("198.51.100.67")}); !errors.Is(err, fault.RateLimited) {
-			t.Errorf("the thief may go on from elsewhere: %v", err)
+		travelling := Client{Address: netip.MustParseAddr("192.0.2.99")}
+		if err := try(w.code(t, seed), travelling); err != nil {
+			t.Errorf("the owner, with a new browser at another place: %v", err)
+		}
+		w.clk.Advance(time.Minute)
+		guesses := 0
+		for i := range 30 {
+			thief.Address = netip.AddrFrom4([4]byte{198, 51, 100, byte(100 + i)})
+			for range w.Limits.SecondFactorPair.Limit {
+				if err := try("000000", thief); errors.Is(err, ErrCode) {
+					guesses++
+				} else if !errors.Is(err, fault.RateLimited) {
+					t.Fatal(err)
+				}
+			}
+		}
+		if most := w.Limits.SecondFactorAccount.Limit; guesses >= most {
+			t.Errorf("thieves of many addresses guessed %d times, beside those of one", guesses)
+		}
+		if err := try(codes[0], Client{Address: netip.MustParseAddr("192.0.2.100")}); err != nil {
+			t.Errorf("the owner, from nowhere known, with a recovery code: %v", err)
 		}
 		if err := try(w.code(t, seed), home); err != nil {
 			t.Errorf("the owner, from where she signed in before: %v", err)
