@@ -92,3 +92,44 @@ func TestAFaultOfAToolIsAnErrorOfItsCall(t *testing.T) {
 		t.Errorf("%d %s", w.Code, got)
 	}
 }
+
+// TestBothEndpointsRefuseOtherSites: a page of another site reaches neither, by its own name or by ours.
+func TestBothEndpointsRefuseOtherSites(t *testing.T) {
+	t.Parallel()
+	edge, e := newTool(t, func(context.Context, auth.Principal, *struct{}) (*said, error) { return &said{}, nil })
+	if err := edge.Mount(e.Customer(), e.Reseller()); err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(edge)
+	t.Cleanup(server.Close)
+	for _, path := range []string{"/api/v1/mcp", "/api/v1/reseller/mcp"} {
+		for _, c := range []struct {
+			name, host, origin string
+			status             int
+		}{
+			{"this site", "stead.test", apitest.BaseURL, http.StatusOK},
+			{"a foreign host", "evil.example.com", "", http.StatusForbidden},
+			{"a foreign origin", "stead.test", "https://evil.example.com", http.StatusForbidden},
+		} {
+			r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, server.URL+path, strings.NewReader(`{"jsonrpc": "2.0", "id": 1, "method": "tools/list"}`))
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.Host = c.host
+			r.Header.Set("Authorization", "Bearer key")
+			r.Header.Set("Content-Type", "application/json")
+			r.Header.Set("Accept", "application/json, text/event-stream")
+			if c.origin != "" {
+				r.Header.Set("Origin", c.origin)
+			}
+			res, err := server.Client().Do(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_ = res.Body.Close()
+			if res.StatusCode != c.status {
+				t.Errorf("%s by %s: %d, want %d", path, c.name, res.StatusCode, c.status)
+			}
+		}
+	}
+}
