@@ -16,6 +16,7 @@ import (
 
 	"stead.dev/stead/internal/front/reseller"
 	"stead.dev/stead/internal/platform/db"
+	"stead.dev/stead/internal/platform/fault"
 	"stead.dev/stead/internal/platform/money"
 	"stead.dev/stead/internal/platform/testkit"
 )
@@ -189,8 +190,12 @@ func TestTheBooksAndTheWalletSayTheSame(t *testing.T) {
 		before = w.balance(w.owner)
 		refunded := w.orderOf(*quote.OrderID).Refunded.Cents // by the change back
 		ten := money.USDCents(10)
-		if _, err := a.admin.RefundOrder(t.Context(), *quote.OrderID, &ten, "goodwill"); err != nil {
+		reason := strings.Repeat("ю", 200) // as long as the interface allows, and of two bytes each
+		if _, err := a.admin.RefundOrder(t.Context(), *quote.OrderID, &ten, reason); err != nil {
 			t.Error(err)
+		}
+		if _, err := a.admin.RefundOrder(t.Context(), *quote.OrderID, &ten, reason+"ю"); fault.From(err).Invalid["reason"] == nil {
+			t.Errorf("a longer reason: %v", err)
 		}
 		if _, err := a.admin.RefundOrder(t.Context(), failed, nil, "again"); err == nil {
 			t.Error("an order that gave its money back was refunded")
@@ -199,7 +204,7 @@ func TestTheBooksAndTheWalletSayTheSame(t *testing.T) {
 			t.Errorf("%+v, the balance went from %d to %d", o, before, w.balance(w.owner))
 		}
 		notes := w.papers(w.owner.token, "/api/v1", "credit_note")
-		if last := notes[len(notes)-1]; last.Reason != "goodwill" || last.Total.Cents != 10 {
+		if last := notes[len(notes)-1]; last.Reason != reason || last.Total.Cents != 10 {
 			t.Errorf("%+v", last)
 		}
 		agree("after a refund")

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"unicode/utf8"
 
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/fault"
@@ -23,7 +24,7 @@ type Refund struct {
 	Amount       money.USDCents `json:"amount_usd_cents"`
 }
 
-// maxReason bounds the reason on a credit note.
+// maxReason bounds the reason on a credit note, in characters.
 const maxReason = 200
 
 // RefundOrder refunds a part of an order to its buyer's wallet; nil means all that is left. The reason is printed on
@@ -38,13 +39,15 @@ func (a *Admin) RefundOrder(ctx context.Context, orderID int64, amount *money.US
 
 // RefundOrderIn is RefundOrder in a transaction that is open.
 func (a *Admin) RefundOrderIn(ctx context.Context, tx *db.Tx, orderID int64, amount *money.USDCents, reason string) (r Refund, err error) {
-	if reason = strings.Join(strings.Fields(reason), " "); reason == "" || len(reason) > maxReason {
-		return r, fault.Validation.Wrapf("a refund has a reason of at most %d bytes, which stands on the credit note", maxReason)
+	if reason = strings.Join(strings.Fields(reason), " "); reason == "" {
+		return r, fault.Invalid("reason", "required")
+	} else if utf8.RuneCountInString(reason) > maxReason {
+		return r, fault.InvalidData("reason", "max_length", map[string]any{"Value": maxReason})
 	}
 	var part money.USDCents
 	if amount != nil {
 		if part = *amount; part <= 0 {
-			return r, fault.Validation.Wrapf("an amount is more than nothing")
+			return r, fault.InvalidData("amount_usd_cents", "minimum", map[string]any{"Value": 1})
 		}
 	}
 	buyer, err := a.buyer(ctx, tx, orderID)
