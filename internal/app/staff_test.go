@@ -219,6 +219,18 @@ func (w *staffWorld) call(op api.Info, token string) request {
 	return r
 }
 
+// provedAgo sets when a customer has last proved who they are, in all their sessions.
+func (w *world) provedAgo(c customer, ago time.Duration) {
+	w.t.Helper()
+	err := w.db.InTx(w.t.Context(), func(ctx context.Context, tx *db.Tx) error {
+		_, err := tx.Exec(ctx, `UPDATE account_sessions SET authenticated_at = $1 WHERE account_id = $2`, tx.Now.Add(-ago), c.id)
+		return err
+	})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
 // recorded counts the rows of the audit log.
 func (w *staffWorld) recorded() (n int) {
 	w.t.Helper()
@@ -226,6 +238,12 @@ func (w *staffWorld) recorded() (n int) {
 		w.t.Fatal(err)
 	}
 	return n
+}
+
+// dangerous are the operations of staff that need a recent proof of who calls, beside all that move money (docs/admin.md).
+var dangerous = []string{
+	"staff.staff.set_role", "staff.staff.remove", "staff.customers.reset_two_factor", "staff.customers.sign_in_as", "staff.topups.confirm",
+	"staff.services.terminate", "staff.nodes.add", "staff.nodes.rejoin", "staff.nodes.recover",
 }
 
 func TestEveryOperationOfStaff(t *testing.T) {
@@ -240,6 +258,13 @@ func TestEveryOperationOfStaff(t *testing.T) {
 			if op.Write && slices.Contains(op.Staff, auth.ReadOnly) {
 				t.Errorf("%s changes something, and the role that only reads may call it", op.ID)
 			}
+			if op.Recent != (op.Money || slices.Contains(dangerous, op.ID)) {
+				t.Errorf("%s needs a recent proof: %v", op.ID, op.Recent)
+			}
+			scoped := "insufficient_scope"
+			if op.Recent {
+				scoped = "forbidden" // to every token
+			}
 			for name, c := range map[string]struct {
 				token, key string
 				status     int
@@ -247,7 +272,7 @@ func TestEveryOperationOfStaff(t *testing.T) {
 				"without a token":     {"", "unauthenticated", http.StatusUnauthorized},
 				"a customer":          {w.owner.token, "admin_required", http.StatusForbidden},
 				"a customer's panel":  {w.staffToken(w.owner.id, thirdParty()...), "admin_required", http.StatusForbidden},
-				"without the scope":   {w.staffToken(owner.id, thirdParty()...), "insufficient_scope", http.StatusForbidden},
+				"without the scope":   {w.staffToken(owner.id, thirdParty()...), scoped, http.StatusForbidden},
 				"with a reseller key": {w.ownersKey, "unauthenticated", http.StatusUnauthorized},
 			} {
 				if r := a.do(t, w.call(op, c.token)); r.status != c.status || r.key() != c.key {
@@ -263,12 +288,29 @@ func TestEveryOperationOfStaff(t *testing.T) {
 				}
 			}
 		}
+		session := w.aSession(owner)
+		w.provedAgo(owner, time.Hour)
+		for _, op := range a.staff.Operations() {
+			if !op.Recent {
+				continue
+			}
+			if r := a.do(t, w.call(op, owner.token)); r.status != http.StatusForbidden || r.key() != "forbidden" {
+				t.Errorf("%s with a token: %s", op.ID, r)
+			}
+			if r := a.do(t, w.call(op, session)); r.status != http.StatusForbidden || r.key() != "reauthentication_required" {
+				t.Errorf("%s long after signing in: %s", op.ID, r)
+			}
+		}
 		if n := w.recorded(); n != before {
 			t.Errorf("refused requests wrote %d rows of the audit log", n-before)
 		}
+		w.provedAgo(owner, 0)
 		for _, op := range a.staff.Operations() {
-			before := w.recorded()
-			r := a.do(t, w.call(op, owner.token))
+			before, token := w.recorded(), owner.token
+			if op.Recent {
+				token = session
+			}
+			r := a.do(t, w.call(op, token))
 			if key := staffRefusals[op.ID]; key != "" {
 				if r.key() != key || w.recorded() != before {
 					t.Errorf("%s is refused by %s, want %s", op.ID, r, key)

@@ -101,7 +101,7 @@ export async function served(customer: Customer, service: number, path: string):
 }
 
 /** Makes an account and answers its address and password. */
-async function newAccount(...more: string[]) {
+export async function newAccount(...more: string[]) {
   const email = unique("anna") + "@example.com";
   const made = await stead<{ password: string }>(
     "admin",

@@ -105,10 +105,10 @@ func (s *Service) customers() []api.Route {
 			func(ctx context.Context, in *accountReasonIn) (*admin.User, error) {
 				return pointer(a.UnsuspendUser(admin.Because(ctx, in.Body.Reason), in.who()))
 			}),
-		change("customers.reset_two_factor", http.MethodPost, "/customers/{account}/reset-two-factor", "Switch the second factor off for an owner who lost it", care,
+		dangerous(change("customers.reset_two_factor", http.MethodPost, "/customers/{account}/reset-two-factor", "Switch the second factor off for an owner who lost it", care,
 			func(ctx context.Context, in *accountReasonIn) (*admin.User, error) {
 				return pointer(a.ResetTwoFactor(admin.Because(ctx, in.Body.Reason), in.who()))
-			}),
+			})),
 		pay("customers.credit", "/customers/{account}/credit", "Give a customer money", money, func(ctx context.Context, tx *db.Tx, in *moneyIn) (*admin.Balance, error) {
 			return pointer(a.CreditIn(ctx, tx, in.Account, usd.USDCents(in.Body.Amount), in.Body.Reason))
 		}),
@@ -125,6 +125,6 @@ func (s *Service) customers() []api.Route {
 			func(ctx context.Context, in *noteOneIn) (*api.Empty, error) {
 				return nil, a.RemoveNote(ctx, in.who(), in.Note)
 			}),
-		enter,
+		dangerous(enter),
 	}
 }

@@ -45,7 +45,7 @@ func change[In, Out any](
 	return op
 }
 
-// pay is an operation that moves money, in one transaction with its answer.
+// pay is a dangerous operation: it moves money, in one transaction with its answer.
 func pay[In, Out any](
 	id, path, summary string, roles []auth.Role, f func(ctx context.Context, tx *db.Tx, in *In) (*Out, error),
 ) api.Operation[In, Out] {
@@ -53,6 +53,12 @@ func pay[In, Out any](
 	op.Description = descriptions[id]
 	op.Method, op.Example = http.MethodPost, examples[id]
 	op.Commit = func(ctx context.Context, tx *db.Tx, _ auth.Principal, in *In) (*Out, error) { return f(ctx, tx, in) }
+	return dangerous(op)
+}
+
+// dangerous is an operation for which the caller must have proved who they are a short time ago, in a session of the panel.
+func dangerous[In, Out any](op api.Operation[In, Out]) api.Operation[In, Out] {
+	op.Recent = true
 	return op
 }
 

@@ -224,7 +224,7 @@ type maintenanceIn struct {
 // running are the operations about services, machines and what is published.
 func (s *Service) running() []api.Route {
 	a := s.Admin
-	service := func(id, verb, summary string, f func(ctx context.Context, id int64) (admin.Service, error)) api.Route {
+	service := func(id, verb, summary string, f func(ctx context.Context, id int64) (admin.Service, error)) api.Operation[serviceReasonIn, admin.Service] {
 		return change("services."+id, http.MethodPost, "/services/{service}/"+verb, summary, machines, func(ctx context.Context, in *serviceReasonIn) (*admin.Service, error) {
 			return pointer(f(admin.Because(ctx, in.Body.Reason), in.Service))
 		})
@@ -266,7 +266,7 @@ func (s *Service) running() []api.Route {
 				return pointer(a.SuspendService(admin.Because(ctx, in.Body.Note), in.Service, in.Body.Reason))
 			}),
 		service("unsuspend", "unsuspend", "Bring a suspended service back", a.UnsuspendService),
-		service("terminate", "terminate", "End a suspended service: a final backup is made, then its account is removed", a.TerminateService),
+		dangerous(service("terminate", "terminate", "End a suspended service: a final backup is made, then its account is removed", a.TerminateService)),
 		service("restore", "restore", "Bring a terminated service back, with what its final backup has", a.RestoreService),
 		service("retry", "retry", "Make the account of a service at once instead of at the next attempt", a.RetryService),
 		change("services.move", http.MethodPost, "/services/{service}/move", "Move a service to another node while it lives", machines,
@@ -276,7 +276,7 @@ func (s *Service) running() []api.Route {
 		read("nodes.list", "/nodes", "The hosting machines, with their room and health", everyone, func(ctx context.Context, _ *struct{}) (*list[admin.Node], error) {
 			return listed(a.ListNodes(ctx))
 		}),
-		addNode,
+		dangerous(addNode),
 		change("nodes.set", http.MethodPatch, "/nodes/{node}", "Change where a node is, its labels, and how much is placed on it", machines,
 			func(ctx context.Context, in *setNodeIn) (*admin.ChangedNode, error) {
 				b := in.Body
@@ -290,14 +290,14 @@ func (s *Service) running() []api.Route {
 				return pointer(a.SetNodeMaintenance(admin.Because(ctx, in.Body.Reason), in.Node, in.Body.On))
 			}),
 		node("resume", "resume", "Place services on a node again", a.ResumeNode),
-		change("nodes.rejoin", http.MethodPost, "/nodes/{node}/rejoin", "Invite a machine to replace a node's", machines,
+		dangerous(change("nodes.rejoin", http.MethodPost, "/nodes/{node}/rejoin", "Invite a machine to replace a node's", machines,
 			func(ctx context.Context, in *nodeIn) (*admin.Invitation, error) {
 				return pointer(a.RejoinNode(ctx, in.Node))
-			}),
-		change("nodes.recover", http.MethodPost, "/nodes/{node}/recover", "Make the services of a dead node on others, out of their newest backups", machines,
+			})),
+		dangerous(change("nodes.recover", http.MethodPost, "/nodes/{node}/recover", "Make the services of a dead node on others, out of their newest backups", machines,
 			func(ctx context.Context, in *recoverNodeIn) (*admin.Recovery, error) {
 				return pointer(a.RecoverNode(admin.Because(ctx, in.Body.Reason), moves.Recovery{Node: in.Node, To: in.Body.target(), Empty: in.Body.Empty, Force: in.Body.Force}))
-			}),
+			})),
 		change("nodes.evacuate", http.MethodPost, "/nodes/{node}/evacuate", "Move all services of a living node to others, and place no more on it", machines,
 			func(ctx context.Context, in *evacuateNodeIn) (*admin.Evacuation, error) {
 				return pointer(a.EvacuateNode(admin.Because(ctx, in.Body.Reason), in.Node, in.Body.target(), in.Body.Now))

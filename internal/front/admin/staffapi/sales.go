@@ -133,10 +133,10 @@ func (s *Service) sales() []api.Route {
 		read("topups.waiting", "/topups", "The top-ups that wait for their money", everyone, func(ctx context.Context, in *page.Params) (*page.List[admin.Topup], error) {
 			return a.OpenTopups(ctx, *in)
 		}),
-		change("topups.confirm", http.MethodPost, "/topups/{topup}/confirm", "Credit a top-up by bank transfer whose money has arrived", money,
+		dangerous(change("topups.confirm", http.MethodPost, "/topups/{topup}/confirm", "Credit a top-up by bank transfer whose money has arrived", money,
 			func(ctx context.Context, in *topupIn) (*api.Empty, error) {
 				return nil, a.ConfirmTopup(ctx, in.Topup, usd.USDCents(in.Body.Received))
-			}),
+			})),
 		read("catalog.export", "/catalog", "The catalogue as a YAML file", everyone, func(ctx context.Context, _ *struct{}) (*fileWire, error) {
 			text, err := a.ExportCatalog(ctx)
 			return &fileWire{string(text)}, err

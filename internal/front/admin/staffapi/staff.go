@@ -38,14 +38,14 @@ func (s *Service) staff() []api.Route {
 		read("staff.list", "/staff", "The accounts of staff, with their roles", everyone, func(ctx context.Context, _ *struct{}) (*list[admin.User], error) {
 			return listed(s.Admin.Staff(ctx))
 		}),
-		change("staff.set_role", http.MethodPut, "/staff/{account}", "Make an account one of staff, or change its role", owners,
+		dangerous(change("staff.set_role", http.MethodPut, "/staff/{account}", "Make an account one of staff, or change its role", owners,
 			func(ctx context.Context, in *roleIn) (*admin.User, error) {
 				return pointer(s.Admin.SetRole(ctx, in.who(), auth.Role(in.Body.Role)))
-			}),
-		change("staff.remove", http.MethodDelete, "/staff/{account}", "Make an account of staff a customer's again", owners,
+			})),
+		dangerous(change("staff.remove", http.MethodDelete, "/staff/{account}", "Make an account of staff a customer's again", owners,
 			func(ctx context.Context, in *accountIn) (*admin.User, error) {
 				return pointer(s.Admin.SetRole(ctx, in.who(), ""))
-			}),
+			})),
 	}
 }
 
