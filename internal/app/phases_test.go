@@ -3,6 +3,7 @@ package app
 import (
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"sync"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"stead.dev/stead/internal/platform/api"
+	"stead.dev/stead/internal/platform/nodelink"
 	"stead.dev/stead/internal/platform/testkit"
 )
 
@@ -443,6 +445,24 @@ func pay(order int64, token, key string) request {
 	}
 }
 
+// doors are requests that other handlers serve than the edge.
+func (w *world) doors() map[string]request {
+	w.t.Helper()
+	var topup struct {
+		CheckoutURL string `json:"checkout_url"`
+	}
+	w.post(w.t, w.owner.token, "/api/v1/wallet/topups", `{"amount_usd_cents": 1000, "gateway": "demo"}`).decode(w.t, &topup)
+	_, payment, _ := strings.Cut(topup.CheckoutURL, "/pay/")
+	script := map[string]string{"Cookie": "stead_session=" + w.ownersSession, "Sec-Fetch-Site": "same-origin"}
+	return map[string]request{
+		"a payment":        {method: http.MethodGet, path: "/pay/" + payment},
+		"a heartbeat":      {method: http.MethodGet, path: "/heartbeat/unknown"},
+		"a passkey":        {method: http.MethodPost, path: "/login/passkey/options", body: "{}", header: map[string]string{"Sec-Fetch-Site": "same-origin"}},
+		"a confirmation":   {method: http.MethodPost, path: "/panel/confirm", body: `{"password": "x"}`, header: script},
+		"an authorization": {method: http.MethodGet, path: "/oauth/authorize?response_type=code&client_id=" + w.client.id},
+	}
+}
+
 // While the database does not answer, no operation says that the caller is at fault, or that repeating does not help.
 func withoutADatabase(t *testing.T, w *world) {
 	a := w.App
@@ -459,8 +479,20 @@ func withoutADatabase(t *testing.T, w *world) {
 		}
 		calls = append(calls, call{op, r})
 	}
+	doors := w.doors()
 	end := testkit.Outage(t, a.cfg.DatabaseURL.Reveal())
 	defer end()
+	for name, r := range doors {
+		if got := a.do(t, r); got.status != http.StatusServiceUnavailable || got.header.Get("Retry-After") == "" ||
+			strings.HasPrefix(got.header.Get("Content-Type"), "application/json") && got.key() != "unavailable" {
+			t.Errorf("%s without a database: %s", name, got)
+		}
+	}
+	node := httptest.NewRecorder()
+	a.nodes.Handler().ServeHTTP(node, httptest.NewRequest(http.MethodPost, nodelink.JoinPath, strings.NewReader(`{"secret": "x", "address": "192.0.2.1:8443", "version": "1"}`)))
+	if node.Code != http.StatusServiceUnavailable || node.Header().Get("Retry-After") == "" {
+		t.Errorf("a node is answered %d %s", node.Code, node.Body)
+	}
 	unavailable := 0
 	for _, c := range calls {
 		got := a.do(t, c.r)

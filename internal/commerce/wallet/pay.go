@@ -259,6 +259,9 @@ func (s *Service) refuse(w http.ResponseWriter, r *http.Request, t topup, err er
 		code = http.StatusServiceUnavailable
 		v.Continue = &labelled{i18n.T(lang, "wallet.pay.continue", nil), r.URL.Path}
 	}
+	if code == http.StatusServiceUnavailable {
+		w.Header().Set("Retry-After", api.RetryUnavailable)
+	}
 	s.write(w, r, code, lang, v)
 }
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"stead.dev/stead/internal/identity/account"
+	"stead.dev/stead/internal/platform/api"
 	"stead.dev/stead/internal/platform/fault"
 	"stead.dev/stead/internal/platform/i18n"
 )
@@ -60,9 +61,13 @@ func (ui *UI) say(w http.ResponseWriter, r *http.Request, status int, v any) {
 
 // refuse tells a script of ours which text to show.
 func (ui *UI) refuse(w http.ResponseWriter, r *http.Request, err error) {
-	f := fault.From(err)
-	if f.Def == fault.Internal {
+	f := api.Fault(err)
+	switch f.Def {
+	case fault.Internal:
 		ui.Log.ErrorContext(r.Context(), "page failed", "page", r.Pattern, "error", err)
+	case fault.Unavailable:
+		ui.Log.ErrorContext(r.Context(), "page unavailable", "page", r.Pattern, "error", err)
+		w.Header().Set("Retry-After", api.RetryUnavailable)
 	}
 	if seconds, ok := f.Fields["retry_after"].(int); ok {
 		w.Header().Set("Retry-After", strconv.Itoa(seconds))

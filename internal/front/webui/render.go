@@ -162,7 +162,7 @@ func (ui *UI) fail(w http.ResponseWriter, r *http.Request, err error) {
 		return
 	case fault.Unavailable:
 		ui.Log.ErrorContext(r.Context(), "page unavailable", "page", r.Pattern, "request_id", api.RequestID(r.Context()), "error", err)
-		w.Header().Set("Retry-After", "5")
+		w.Header().Set("Retry-After", api.RetryUnavailable)
 	}
 	lang := i18n.Lang(r.Context())
 	ui.render(w, r, f.Def.Kind.Status(), "error", errorData{

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"stead.dev/stead/internal/platform/api"
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/fault"
 	"stead.dev/stead/internal/platform/nodelink"
@@ -66,6 +67,11 @@ func answer[I, O any](log logger, most int64, f func(ctx context.Context, peer n
 			return
 		case errors.As(err, &refused):
 			http.Error(w, refused.Def.Key, http.StatusUnprocessableEntity)
+			return
+		case db.Unavailable(err):
+			log.ErrorContext(ctx, "a node could not be answered", "path", r.URL.Path, "node", peer.Name, "error", err)
+			w.Header().Set("Retry-After", api.RetryUnavailable)
+			http.Error(w, fault.Unavailable.Key, http.StatusServiceUnavailable)
 			return
 		default:
 			log.ErrorContext(ctx, "a node could not be answered", "path", r.URL.Path, "node", peer.Name, "error", err)

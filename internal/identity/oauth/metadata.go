@@ -101,6 +101,10 @@ func AuthorizePage() api.Page {
 			"200": {Description: "The page that asks for consent, when the user has not given it yet"},
 			"302": {Description: "To redirect_uri with `code`, `state` and `iss`, or with `error`; to the sign-in page when nobody is signed in"},
 			"400": {Description: "The application or its redirect_uri is not known: a page, never a redirect"},
+			"503": {
+				Description: "The database does not answer: a page",
+				Headers:     map[string]*huma.Param{"Retry-After": {Ref: "#/components/headers/Retry-After"}},
+			},
 		},
 	}
 	for _, p := range []field{

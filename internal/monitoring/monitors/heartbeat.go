@@ -1,10 +1,14 @@
 package monitors
 
 import (
+	"errors"
 	"io"
 	"net/http"
 	"strconv"
 	"strings"
+
+	"stead.dev/stead/internal/platform/api"
+	"stead.dev/stead/internal/platform/fault"
 )
 
 // HeartbeatPath is where heartbeats call.
@@ -26,8 +30,16 @@ func (s *Service) Heartbeats(throttle func(w http.ResponseWriter, r *http.Reques
 			answer(http.StatusMethodNotAllowed, "use GET, HEAD or POST")
 			return
 		}
-		if err := throttle(w, r); err != nil {
+		unavailable := func(err error) {
+			s.Log.ErrorContext(r.Context(), "monitors: a heartbeat was not written", "error", err)
+			h.Set("Retry-After", api.RetryUnavailable)
+			answer(http.StatusServiceUnavailable, "try again")
+		}
+		if err := throttle(w, r); errors.Is(err, fault.RateLimited) {
 			answer(http.StatusTooManyRequests, "too many calls")
+			return
+		} else if err != nil {
+			unavailable(err)
 			return
 		}
 		token, code, coded := strings.Cut(strings.TrimPrefix(r.URL.Path, HeartbeatPath), "/")
@@ -45,8 +57,7 @@ func (s *Service) Heartbeats(throttle func(w http.ResponseWriter, r *http.Reques
 		found, err := s.Beat(r.Context(), token, exit)
 		switch {
 		case err != nil:
-			s.Log.ErrorContext(r.Context(), "monitors: a heartbeat was not written", "error", err)
-			answer(http.StatusServiceUnavailable, "try again")
+			unavailable(err)
 		case !found:
 			answer(http.StatusNotFound, "nobody has this address")
 		default:

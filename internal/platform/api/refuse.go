@@ -58,8 +58,8 @@ func (e *Edge) Throttle(w http.ResponseWriter, r *http.Request, policy string) e
 	return e.throttle(w, r, e.addressKey(r), e.Policies[policy])
 }
 
-// retryUnavailable is after how many seconds a client asks again when something does not answer.
-const retryUnavailable = "5"
+// RetryUnavailable is after how many seconds a client asks again when something does not answer: the Retry-After of a 503.
+const RetryUnavailable = "5"
 
 // Fault is the refusal that a client gets for err. A database that does not answer is unavailable, not a fault of ours
 // that repeating does not mend.
@@ -90,7 +90,7 @@ func (e *Edge) WriteError(w http.ResponseWriter, r *http.Request, err error) {
 	case fault.KindConflict:
 		h.Set("Retry-After", "1")
 	case fault.KindUnavailable:
-		h.Set("Retry-After", retryUnavailable)
+		h.Set("Retry-After", RetryUnavailable)
 	}
 	writeJSON(w, f.Def.Kind.Status(), e.errorBody(r.Context(), f))
 }
