@@ -399,7 +399,7 @@ func (d *declared) allows(p auth.Principal) error {
 		return fault.SandboxReadOnly.New()
 	case d.Write && p.ReadOnly:
 		return fault.ReadOnlyKey.New()
-	case d.Recent && !p.Recent && !visitor:
+	case d.Recent && !p.Recent && !visitor && (d.Session || p.SessionID != 0):
 		return fault.ReauthenticationRequired.New()
 	}
 	return nil

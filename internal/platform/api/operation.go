@@ -112,7 +112,8 @@ type Operation[In, Out any] struct {
 	// Session operations are for a browser in which the account's owner is signed in. No token may call them, also none of
 	// Stead's own applications.
 	Session bool
-	// Recent operations are Session operations for which the owner must have proved who they are a short time ago.
+	// Recent operations are Session operations for which the owner must have proved who they are a short time ago. Those of
+	// staff are for tokens, too, which Stead's own applications alone get, and not to be left open in a browser.
 	Recent bool
 	// Visitors are admitted to a Session operation, too: a reseller's client has no account to sign in to, and the visit,
 	// which a link that works once has opened, stands for the session and the proof.
@@ -226,7 +227,7 @@ type declared struct {
 
 // declare checks the declaration; a mistake in one stops the program at start.
 func (o Operation[In, Out]) declare() (*declared, error) {
-	o.Session = o.Session || o.Recent
+	o.Session = o.Session || o.Recent && len(o.Staff) == 0
 	o.FirstParty, o.OwnerOnly = o.FirstParty || o.Session, o.OwnerOnly || o.Session
 	d := &declared{
 		Info: Info{

@@ -86,7 +86,7 @@ func (t *Tool) ByKey() bool { return t.declared.Auth == Key }
 // Allows reports whether a principal may call the operation: its section is on, and one of its scopes is granted.
 func (t *Tool) Allows(p auth.Principal) bool {
 	d := t.declared
-	return t.edge.Switches.Enabled(d.Section) && (len(d.Scopes) == 0 || p.HasAny(d.Scopes)) && (!d.FirstParty || p.FirstParty) && (!d.Session || p.SessionID != 0) && (!d.Recent || p.Recent)
+	return t.edge.Switches.Enabled(d.Section) && (len(d.Scopes) == 0 || p.HasAny(d.Scopes)) && (!d.FirstParty || p.FirstParty) && (!d.Session || p.SessionID != 0) && (!d.Recent || p.Recent || !d.Session && p.SessionID == 0)
 }
 
 // Call calls the operation for a principal that was admitted to another operation, whose request was counted. It
