@@ -1,12 +1,18 @@
 package e2e
 
 import (
+	"errors"
+	"io/fs"
 	"net"
+	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"go.yaml.in/yaml/v3"
 )
 
 // TestTheUnitsOfTheServerAreConfined by the measure of systemd itself, from 0 (nothing is exposed) to 10.
@@ -18,6 +24,77 @@ func TestTheUnitsOfTheServerAreConfined(t *testing.T) {
 			t.Errorf("%s: %v\n%s", unit, err, tail(string(said), 4000))
 		}
 	}
+}
+
+// TestTheScriptsOfAPackageNameItsOwnUnits: both packages may be on one machine, and one is removed or upgraded alone.
+func TestTheScriptsOfAPackageNameItsOwnUnits(t *testing.T) {
+	t.Parallel()
+	units := map[string][]string{"stead-server": {"stead.service", "stead-backup.service"}, "stead-node": {"stead-node.service"}}
+	for name, own := range units {
+		text, err := os.ReadFile(filepath.Join("../../packaging/nfpm", name+".yaml"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var is struct {
+			Scripts  map[string]string
+			Contents []struct{ Dst string }
+		}
+		if err := yaml.Unmarshal(text, &is); err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range is.Contents {
+			if unit, ok := strings.CutPrefix(c.Dst, "/usr/lib/systemd/system/"); ok && !slices.Contains(own, unit) {
+				t.Errorf("%s has the unit %s", name, unit)
+			}
+		}
+		for _, c := range []struct{ script, argument, asks string }{
+			{"postinstall", "configure", "try-restart"}, {"preremove", "remove", "disable --now"}, {"preremove", "0", "disable --now"},
+			{"preremove", "upgrade", ""}, {"preremove", "1", ""}, {"postremove", "remove", ""}, {"postremove", "0", ""},
+		} {
+			want := ""
+			if c.asks != "" {
+				want = c.asks + " " + strings.Join(own, " ")
+			}
+			if got := asked(t, filepath.Join("../..", is.Scripts[c.script]), c.argument); got != want {
+				t.Errorf("%s: %s %s asks systemd for %q, want %q", name, c.script, c.argument, got, want)
+			}
+		}
+	}
+}
+
+// asked runs a script of a package in a root of its own under a systemctl that writes down what it is asked for, and returns
+// that without daemon-reload.
+func asked(t *testing.T, script, argument string) string {
+	t.Helper()
+	text, err := os.ReadFile(script)
+	if err != nil {
+		t.Fatal(err)
+	}
+	root := t.TempDir()
+	log := filepath.Join(root, "log")
+	for _, program := range []string{"systemctl", "systemd-sysusers", "systemd-tmpfiles"} {
+		stub := "#!/bin/sh\n"
+		if program == "systemctl" {
+			stub += `echo "$*" >>` + log + "\n"
+		}
+		if err := os.WriteFile(filepath.Join(root, program), []byte(stub), 0o755); err != nil { //nolint:gosec // a program
+			t.Fatal(err)
+		}
+	}
+	if err := os.MkdirAll(filepath.Join(root, "run/systemd/system"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	c := exec.Command("sh", "-s", argument)
+	c.Stdin = strings.NewReader(strings.ReplaceAll(string(text), "/run/systemd", root+"/run/systemd"))
+	c.Env = []string{"PATH=" + root + ":" + os.Getenv("PATH")}
+	if out, err := c.CombinedOutput(); err != nil {
+		t.Fatalf("%s %s: %v\n%s", script, argument, err, out)
+	}
+	said, err := os.ReadFile(log)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		t.Fatal(err)
+	}
+	return strings.TrimSpace(strings.ReplaceAll(string(said), "daemon-reload\n", ""))
 }
 
 // TestSystemdIsToldHowTheServerIs as it asks for with Type=notify and WatchdogSec.
