@@ -79,7 +79,16 @@ func RunNode(ctx context.Context, cfg config.Config, opts Options) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, release()) }()
-	a := agent.Config{Dir: agentDir(cfg), Version: opts.Version, Now: now.Now, Log: log}
+	traces, err := observe.NewTraces(ctx, cfg.OTLPEndpoint, "stead-node", opts.Version)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), cfg.ShutdownTimeout)
+		defer cancel()
+		err = errors.Join(err, traces.Close(last))
+	}()
+	a := agent.Config{Dir: agentDir(cfg), Version: opts.Version, Now: now.Now, Log: log, Traces: traces}
 	member, err := agent.Joined(a.Dir)
 	if err != nil {
 		return err

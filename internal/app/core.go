@@ -119,7 +119,7 @@ func newCore(ctx context.Context, cfg config.Config, opts Options, as role) (_ *
 		return nil, fmt.Errorf("data directory: %w", err)
 	}
 	c.metrics = observe.NewMetrics(c.version)
-	if c.traces, err = observe.NewTraces(ctx, cfg.OTLPEndpoint, c.version); err != nil {
+	if c.traces, err = observe.NewTraces(ctx, cfg.OTLPEndpoint, "stead", c.version); err != nil {
 		return nil, err
 	}
 	c.onClose(c.traces.Close)

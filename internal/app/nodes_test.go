@@ -1,9 +1,16 @@
 package app
 
 import (
+	"bytes"
 	"context"
+	"encoding/hex"
+	"encoding/json"
 	"errors"
+	"io"
+	"log/slog"
 	"maps"
+	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"sync"
@@ -14,6 +21,7 @@ import (
 	"stead.dev/stead/internal/hosting/nodes"
 	"stead.dev/stead/internal/node/agent"
 	"stead.dev/stead/internal/platform/db"
+	"stead.dev/stead/internal/platform/observe"
 	"stead.dev/stead/internal/platform/page"
 	"stead.dev/stead/internal/platform/testkit"
 	"stead.dev/stead/internal/port/panel"
@@ -22,6 +30,11 @@ import (
 // runNode joins a machine to the control plane at a and runs it until the test ends, or until stop is called. also are further
 // settings of it.
 func runNode(t *testing.T, a *App, token string, also map[string]string) (stop func()) {
+	t.Helper()
+	return runNodeWith(t, a, token, also, quietly())
+}
+
+func runNodeWith(t *testing.T, a *App, token string, also map[string]string, opts Options) (stop func()) {
 	t.Helper()
 	address := testkit.Address(t)
 	settings := map[string]string{"agent_listen": address}
@@ -35,7 +48,7 @@ func runNode(t *testing.T, a *App, token string, also map[string]string) (stop f
 	}
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	ended := make(chan error, 1)
-	go func() { ended <- RunNode(ctx, cfg, quietly()) }()
+	go func() { ended <- RunNode(ctx, cfg, opts) }()
 	stop = sync.OnceFunc(func() {
 		cancel()
 		if err := <-ended; err != nil {
@@ -199,4 +212,126 @@ func TestOperatorsSeeWhereServicesAreAndWhereNoneGo(t *testing.T) {
 			}
 		}
 	})
+}
+
+// spans is a collector of traces that keeps what it is sent.
+type spans struct {
+	mu   sync.Mutex
+	sent [][]byte
+}
+
+func (s *spans) ServeHTTP(_ http.ResponseWriter, r *http.Request) {
+	body, _ := io.ReadAll(r.Body)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.sent = append(s.sent, body)
+}
+
+// from reports whether the collector has a span of a service in a trace.
+func (s *spans) from(service string, trace []byte) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.ContainsFunc(s.sent, func(body []byte) bool {
+		return bytes.Contains(body, []byte(service)) && bytes.Contains(body, trace)
+	})
+}
+
+// lines is a log that a test reads while others write it.
+type lines struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (l *lines) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.buf.Write(b)
+}
+
+// find returns the first line that has all of these texts.
+func (l *lines) find(texts ...string) string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for line := range strings.Lines(l.buf.String()) {
+		if !slices.ContainsFunc(texts, func(text string) bool { return !strings.Contains(line, text) }) {
+			return line
+		}
+	}
+	return ""
+}
+
+// TestARequestIsOneTraceFromTheEdgeToTheNode: spans of both, lines of both, and the exemplar of its duration have one id.
+func TestARequestIsOneTraceFromTheEdgeToTheNode(t *testing.T) {
+	collector := &spans{}
+	server := httptest.NewServer(collector)
+	t.Cleanup(server.Close)
+	var edgeLog, nodeLog lines
+	cfg := testConfig(t, map[string]string{
+		"panel": "nodes", "nodes_listen": "127.0.0.1:0", "node_listen": "off", "base_url": "http://stead.test", "otlp_endpoint": server.URL,
+	})
+	a, err := New(t.Context(), cfg, Options{Version: "test", Log: observe.NewLog(&edgeLog, slog.LevelInfo)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	run(t, a)
+	added, token, err := a.nodes.Add(t.Context(), nodes.NewNode{Name: "node1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	stop := runNodeWith(t, a, token, map[string]string{"otlp_endpoint": server.URL}, Options{Version: "test", Log: observe.NewLog(&nodeLog, slog.LevelInfo)})
+	name := nodes.PanelName(added.ID)
+	var far panel.Panel
+	testkit.Eventually(t, heard, func() bool {
+		far, _ = a.panels.Panel(name)
+		if far == nil {
+			return false
+		}
+		_, err := panel.Of[panel.Files](far, panel.CapFiles)
+		return err == nil
+	}, "the node has joined")
+	accounts, err := panel.Of[panel.Accounts](far, panel.CapAccounts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	owner := a.customer(t, a.application(t, false), 0)
+	const ref = "1"
+	if _, err := accounts.CreateAccount(t.Context(), panel.AccountSpec{Ref: ref, Username: "s1", PrimaryDomain: "one.example"}); err != nil {
+		t.Fatal(err)
+	}
+	err = a.db.InTx(t.Context(), func(ctx context.Context, tx *db.Tx) error {
+		_, err := tx.Exec(ctx, `INSERT INTO services (id, account_id, order_id, type, label, status, domain, search, plan_id, plan_slug, plan_name, limits,
+				period_months, auto_renew, renew_price, panel, panel_ref, username, created_at, provisioning_at, provisioned_at, expires_at, next_renewal_attempt_at, step_at)
+			VALUES (1, $1, 0, 'hosting', 'one', 'active', 'one.example', 'one', 1, 'start', 'Start', '{}', 1, FALSE, 300, $2, $3, 's1', $4, $4, $4, $5, $5, $5)`,
+			owner.id, name, ref, tx.Now, tx.Now.Add(240*time.Hour))
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	answered := a.get(t, owner.token, "/api/v1/services/1/files?path=/")
+	if answered.status != http.StatusOK {
+		t.Fatal(answered)
+	}
+	request := `"request_id":"` + answered.header.Get("X-Request-Id") + `"`
+	var edge struct {
+		TraceID string `json:"trace_id"`
+	}
+	testkit.Eventually(t, heard, func() bool { return edgeLog.find(`"msg":"request"`, request) != "" }, "the edge has its line")
+	if err := json.Unmarshal([]byte(edgeLog.find(`"msg":"request"`, request)), &edge); err != nil || edge.TraceID == "" {
+		t.Fatal(edgeLog.find(request), err)
+	}
+	testkit.Eventually(t, heard, func() bool { return nodeLog.find(`"msg":"call"`, request, edge.TraceID) != "" }, "the node has a line of the same request and trace")
+	r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/metrics", nil)
+	r.Header.Set("Accept", "application/openmetrics-text; version=1.0.0")
+	metrics := httptest.NewRecorder()
+	a.metrics.Handler().ServeHTTP(metrics, r)
+	if !strings.Contains(metrics.Body.String(), `# {trace_id="`+edge.TraceID+`"}`) {
+		t.Error("no exemplar names the trace")
+	}
+	trace, err := hex.DecodeString(edge.TraceID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stop() // sends what is left
+	testkit.Eventually(t, heard, func() bool { return collector.from("stead-node", trace) && collector.from("files.List", trace) }, "the collector has both sides")
 }

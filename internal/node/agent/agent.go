@@ -28,6 +28,7 @@ import (
 	"stead.dev/stead/internal/platform/atomicfile"
 	"stead.dev/stead/internal/platform/clock"
 	"stead.dev/stead/internal/platform/nodelink"
+	"stead.dev/stead/internal/platform/observe"
 	"stead.dev/stead/internal/platform/secret"
 	"stead.dev/stead/internal/port/panel"
 	"stead.dev/stead/internal/port/panel/remote"
@@ -241,6 +242,8 @@ type Config struct {
 	Version string
 	Now     func() time.Time
 	Log     *slog.Logger
+	// Traces has the spans of the control plane's calls; nil: none are made.
+	Traces *observe.Traces
 	// Measure returns the machine's capacity.
 	Measure func() (nodelink.Capacity, error)
 	// ReportEvery is the mean pause between reports; 0: nodelink.ReportEvery.
@@ -268,6 +271,9 @@ func Open(cfg Config) (*Agent, error) {
 	if cfg.CheckEvery == 0 {
 		cfg.CheckEvery = nodelink.CheckEvery
 	}
+	if cfg.Traces == nil {
+		cfg.Traces = &observe.Traces{}
+	}
 	a := &Agent{cfg: cfg}
 	var err error
 	if a.member, err = load(cfg.Dir); err != nil {
@@ -292,7 +298,7 @@ const (
 // Run serves the panel on ln, reports and renews until ctx ends; running calls then get grace.
 func (a *Agent) Run(ctx context.Context, ln net.Listener, grace time.Duration) error {
 	srv := &http.Server{
-		Handler:           remote.Ending(ctx, remote.Handler(a.cfg.Panel, a.cfg.Version)),
+		Handler:           remote.Ending(ctx, a.cfg.Traces.Calls(a.cfg.Log, a.cfg.Now, remote.Handler(a.cfg.Panel, a.cfg.Version))),
 		TLSConfig:         a.identity.Server(func(name string) bool { return name == nodelink.Control }, false),
 		ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout,
 		// Detects a control plane that was cut off, and ends its calls.

@@ -11,6 +11,7 @@ import (
 	"stead.dev/stead/internal/platform/auth"
 	"stead.dev/stead/internal/platform/clock"
 	"stead.dev/stead/internal/platform/fault"
+	"stead.dev/stead/internal/platform/observe"
 	"stead.dev/stead/internal/platform/secret"
 )
 
@@ -38,15 +39,15 @@ func requestLogOf(ctx context.Context) *requestLog {
 func RequestID(ctx context.Context) string { return requestLogOf(ctx).id }
 
 // Observer is called with every finished request, for metrics.
-type Observer func(method, operation string, status int, took time.Duration)
+type Observer func(ctx context.Context, method, operation string, status int, took time.Duration)
 
 // Outer surrounds every handler of the server: it gives the request its id, catches panics, writes one log line, and
 // sets the headers that every answer has.
-func Outer(log *slog.Logger, c clock.Clock, observe Observer, next http.Handler) http.Handler {
+func Outer(log *slog.Logger, c clock.Clock, observed Observer, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		began := c.Now()
 		n := &requestLog{id: secret.Token("req_", 12)}
-		ctx := context.WithValue(r.Context(), requestLogKey{}, n)
+		ctx := observe.WithRequestID(context.WithValue(r.Context(), requestLogKey{}, n), n.id)
 		r = r.WithContext(ctx)
 		rec := &recorder{ResponseWriter: w, status: http.StatusOK}
 		h := rec.Header()
@@ -66,8 +67,8 @@ func Outer(log *slog.Logger, c clock.Clock, observe Observer, next http.Handler)
 			}
 			took := c.Now().Sub(began)
 			logRequest(ctx, log, r, n, rec, took)
-			if observe != nil {
-				observe(r.Method, n.operation, rec.status, took)
+			if observed != nil {
+				observed(ctx, r.Method, n.operation, rec.status, took)
 			}
 			if abort {
 				panic(http.ErrAbortHandler) // ends the connection: the answer is incomplete

@@ -24,6 +24,7 @@ import (
 	"github.com/riverqueue/river/rivertype"
 
 	"stead.dev/stead/internal/platform/db"
+	"stead.dev/stead/internal/platform/observe"
 )
 
 // Enqueuer inserts jobs; it is the part of a Queue that sections need.
@@ -164,8 +165,16 @@ func Work[A river.JobArgs](w *river.Workers, f func(ctx context.Context, args A)
 	river.AddWorker(w, river.WorkFunc(func(ctx context.Context, job *river.Job[A]) error { return f(ctx, job.Args) }))
 }
 
-// Enqueue inserts a job at the end of tx: all jobs of a transaction are one statement.
-func (q *Queue) Enqueue(_ context.Context, tx *db.Tx, args river.JobArgs, opts *river.InsertOpts) error {
+// Enqueue inserts a job at the end of tx: all jobs of a transaction are one statement. The job carries the trace and the
+// request of ctx.
+func (q *Queue) Enqueue(ctx context.Context, tx *db.Tx, args river.JobArgs, opts *river.InsertOpts) error {
+	if metadata := observe.Metadata(ctx); metadata != nil {
+		carrying := river.InsertOpts{}
+		if opts != nil {
+			carrying = *opts
+		}
+		carrying.Metadata, opts = metadata, &carrying
+	}
 	db.Gather(tx, lastOfAll, river.InsertManyParams{Args: args, InsertOpts: opts}, func(ctx context.Context, all []river.InsertManyParams) error {
 		if err := q.insert(ctx, tx, all); err != nil {
 			return fmt.Errorf("jobs: enqueue %s: %w", kinds(all), err)

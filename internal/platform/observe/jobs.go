@@ -24,7 +24,7 @@ const (
 	jobPanicked  = "panicked"
 )
 
-// JobMiddleware surrounds every job: a log line, a metric, a span.
+// JobMiddleware surrounds every job: a log line, a metric, a span in the trace of the request that inserted the job.
 func JobMiddleware(log *slog.Logger, c clock.Clock, m *Metrics, t trace.Tracer) []rivertype.Middleware {
 	return []rivertype.Middleware{&jobMiddleware{log: log, clock: c, metrics: m, tracer: t}}
 }
@@ -40,7 +40,7 @@ type jobMiddleware struct {
 // Work implements rivertype.WorkerMiddleware.
 func (j *jobMiddleware) Work(ctx context.Context, job *rivertype.JobRow, next func(context.Context) error) error {
 	began := j.clock.Now()
-	ctx, span := j.tracer.Start(ctx, "job "+job.Kind, trace.WithSpanKind(trace.SpanKindConsumer),
+	ctx, span := j.tracer.Start(carried(ctx, job.Metadata), "job "+job.Kind, trace.WithSpanKind(trace.SpanKindConsumer),
 		trace.WithAttributes(attribute.Int64("job.id", job.ID), attribute.Int("job.attempt", job.Attempt)))
 	outcome, err := jobPanicked, error(nil)
 	// River turns a panic into a failed attempt; the line must be written then as well.
@@ -74,7 +74,7 @@ func outcomeOf(err error) string {
 }
 
 func (j *jobMiddleware) finish(ctx context.Context, job *rivertype.JobRow, outcome string, err error, took time.Duration) {
-	j.metrics.jobs.WithLabelValues(job.Kind, outcome).Observe(took.Seconds())
+	record(ctx, j.metrics.jobs.WithLabelValues(job.Kind, outcome), took)
 	level := slog.LevelInfo
 	attrs := []slog.Attr{
 		slog.String("kind", job.Kind), slog.Int64("job", job.ID), slog.Int("attempt", job.Attempt),

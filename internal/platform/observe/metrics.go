@@ -10,6 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"go.opentelemetry.io/otel/trace"
 
 	"stead.dev/stead/internal/platform/db"
 )
@@ -55,8 +56,18 @@ func NewMetrics(version string) *Metrics {
 }
 
 // Request counts a finished request; it is an api.Observer.
-func (m *Metrics) Request(method, operation string, status int, took time.Duration) {
-	m.requests.WithLabelValues(operation, knownMethod(method), strconv.Itoa(status)).Observe(took.Seconds())
+func (m *Metrics) Request(ctx context.Context, method, operation string, status int, took time.Duration) {
+	record(ctx, m.requests.WithLabelValues(operation, knownMethod(method), strconv.Itoa(status)), took)
+}
+
+// record adds a measurement, with its trace as the exemplar when there is one to look at.
+func record(ctx context.Context, o prometheus.Observer, took time.Duration) {
+	span := trace.SpanContextFromContext(ctx)
+	if e, ok := o.(prometheus.ExemplarObserver); ok && span.IsSampled() {
+		e.ObserveWithExemplar(took.Seconds(), prometheus.Labels{"trace_id": span.TraceID().String()})
+		return
+	}
+	o.Observe(took.Seconds())
 }
 
 // InFlight counts the requests that next is serving.
@@ -86,9 +97,9 @@ func (m *Metrics) Describe(ch chan<- *prometheus.Desc) {
 // Add adds the figures of a collector.
 func (m *Metrics) Add(c prometheus.Collector) { m.registry.MustRegister(c) }
 
-// Handler serves the metrics in Prometheus' text form.
+// Handler serves the metrics in Prometheus' text form, or as OpenMetrics, which has exemplars, to those who ask for it.
 func (m *Metrics) Handler() http.Handler {
-	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{Registry: m.registry})
+	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{Registry: m.registry, EnableOpenMetrics: true})
 }
 
 // DNSAnswer counts an answer of the name server.

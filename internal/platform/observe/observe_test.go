@@ -15,6 +15,7 @@ import (
 
 	"github.com/riverqueue/river"
 	"github.com/riverqueue/river/rivertype"
+	"go.opentelemetry.io/otel/trace"
 
 	"stead.dev/stead/internal/platform/clock"
 	"stead.dev/stead/internal/platform/observe"
@@ -25,7 +26,7 @@ import (
 func worked(t *testing.T, m *observe.Metrics, attempt int, f func(context.Context) error) map[string]any {
 	t.Helper()
 	var out bytes.Buffer
-	traces, err := observe.NewTraces(t.Context(), "", "test")
+	traces, err := observe.NewTraces(t.Context(), "", "stead", "test")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,7 +84,7 @@ func TestAJobLeavesOneLineAndOneMeasurement(t *testing.T) {
 func TestCallersMakeUpNoLabels(t *testing.T) {
 	m := observe.NewMetrics("test")
 	for _, method := range []string{"GET", "PROPFIND", "X", "get"} {
-		m.Request(method, "", http.StatusNotFound, time.Millisecond)
+		m.Request(t.Context(), method, "", http.StatusNotFound, time.Millisecond)
 	}
 	w := httptest.NewRecorder()
 	m.Handler().ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/metrics", nil))
@@ -112,7 +113,7 @@ func TestTracesGoToTheCollectorAndLogsNameThem(t *testing.T) {
 	c := &collector{}
 	server := httptest.NewServer(c)
 	defer server.Close()
-	traces, err := observe.NewTraces(t.Context(), server.URL, "test")
+	traces, err := observe.NewTraces(t.Context(), server.URL, "stead", "test")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -148,7 +149,7 @@ func TestTracesGoToTheCollectorAndLogsNameThem(t *testing.T) {
 }
 
 func TestWithoutACollectorNothingIsWrapped(t *testing.T) {
-	traces, err := observe.NewTraces(t.Context(), "", "test")
+	traces, err := observe.NewTraces(t.Context(), "", "stead", "test")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -157,5 +158,42 @@ func TestWithoutACollectorNothingIsWrapped(t *testing.T) {
 	}
 	if err := traces.Close(t.Context()); err != nil {
 		t.Error(err)
+	}
+}
+
+func TestATracedRequestIsTheExemplarOfItsDuration(t *testing.T) {
+	m := observe.NewMetrics("test")
+	span := trace.NewSpanContext(trace.SpanContextConfig{TraceID: trace.TraceID{1, 2}, SpanID: trace.SpanID{3}, TraceFlags: trace.FlagsSampled})
+	m.Request(trace.ContextWithSpanContext(t.Context(), span), http.MethodGet, "orders.show", http.StatusOK, time.Millisecond)
+	m.Request(trace.ContextWithSpanContext(t.Context(), span.WithTraceFlags(0)), http.MethodGet, "orders.list", http.StatusOK, time.Millisecond)
+	for accept, want := range map[string]int{"application/openmetrics-text; version=1.0.0": 1, "text/plain": 0} {
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/metrics", nil)
+		r.Header.Set("Accept", accept)
+		w := httptest.NewRecorder()
+		m.Handler().ServeHTTP(w, r)
+		if got := strings.Count(w.Body.String(), `# {trace_id="0102`); got != want || w.Code != http.StatusOK {
+			t.Errorf("%s: status %d, %d exemplars, want %d", accept, w.Code, got, want)
+		}
+	}
+}
+
+// TestAJobIsPartOfTheTraceOfItsRequest and its lines name the request.
+func TestAJobIsPartOfTheTraceOfItsRequest(t *testing.T) {
+	span := trace.NewSpanContext(trace.SpanContextConfig{TraceID: trace.TraceID{1, 2}, SpanID: trace.SpanID{3}, TraceFlags: trace.FlagsSampled})
+	ctx := observe.WithRequestID(trace.ContextWithSpanContext(t.Context(), span), "req_1")
+	var out bytes.Buffer
+	log := observe.NewLog(&out, slog.LevelInfo)
+	traces := &observe.Traces{}
+	for _, middleware := range observe.JobMiddleware(log, clock.NewFake(testkit.Start), observe.NewMetrics("test"), traces.Tracer()) {
+		job := &rivertype.JobRow{Kind: "test.kind", Metadata: observe.Metadata(ctx)}
+		if err := middleware.(rivertype.WorkerMiddleware).Work(t.Context(), job, func(context.Context) error { return nil }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if line := out.String(); !strings.Contains(line, `"request_id":"req_1"`) || !strings.Contains(line, `"trace_id":"`+span.TraceID().String()) {
+		t.Errorf("the line of the job is %s", line)
+	}
+	if data := observe.Metadata(t.Context()); data != nil {
+		t.Errorf("of nothing there is %s", data)
 	}
 }

@@ -25,9 +25,9 @@ type Traces struct {
 	provider *sdktrace.TracerProvider // nil without a collector
 }
 
-// NewTraces sends to the collector at endpoint; an empty one disables traces. An unreachable collector loses spans,
+// NewTraces sends the spans of a service to the collector at endpoint; an empty one disables traces. An unreachable collector loses spans,
 // never requests.
-func NewTraces(ctx context.Context, endpoint, version string) (*Traces, error) {
+func NewTraces(ctx context.Context, endpoint, service, version string) (*Traces, error) {
 	if endpoint == "" {
 		return &Traces{}, nil
 	}
@@ -42,7 +42,7 @@ func NewTraces(ctx context.Context, endpoint, version string) (*Traces, error) {
 	if err != nil {
 		return nil, fmt.Errorf("traces: %w", err)
 	}
-	about := resource.NewSchemaless(attribute.String("service.name", "stead"), attribute.String("service.version", version))
+	about := resource.NewSchemaless(attribute.String("service.name", service), attribute.String("service.version", version))
 	return &Traces{provider: sdktrace.NewTracerProvider(
 		sdktrace.WithBatcher(exporter),
 		sdktrace.WithResource(about),

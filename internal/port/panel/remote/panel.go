@@ -19,6 +19,7 @@ import (
 	"unicode/utf8"
 
 	"stead.dev/stead/internal/platform/intx"
+	"stead.dev/stead/internal/platform/observe"
 	"stead.dev/stead/internal/port/panel"
 )
 
@@ -225,6 +226,8 @@ func (p *Panel) send(ctx context.Context, op string, body io.Reader, header http
 	for name, values := range header {
 		r.Header[name] = values
 	}
+	span := observe.Call(ctx, p.cfg.Name+" "+op, r.Header)
+	defer span.End()
 	answer, err := p.client.Do(r)
 	if err != nil {
 		return nil, p.broken(ctx, op, ref, err)
