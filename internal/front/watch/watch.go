@@ -2,6 +2,7 @@ package watch
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strconv"
@@ -119,6 +120,30 @@ const unsaved = 48 * time.Hour
 // renewalsBy is how long something may be due before somebody should have tried it.
 const renewalsBy = 10 * time.Minute
 
+// withoutBackup counts the services that are to have backups and have no new one. Those on a panel without backups have no
+// schedule, and of those whose plan has none, none is made.
+func withoutBackup(ctx context.Context, w *Watch, now time.Time) ([]value, error) {
+	byLimits, err := query(`SELECT s.limits || s.addon_limits, CAST(COUNT(*) AS DOUBLE PRECISION) FROM services s JOIN backups_schedules b ON b.service_id = s.id
+		WHERE s.status IN ('active', 'past_due') AND NOT s.sandbox AND s.created_at < `+ago(unsaved)+`
+		AND NOT EXISTS (SELECT 1 FROM backups b WHERE b.service_id = s.id AND b.status = 'completed' AND b.finished_at > `+ago(unsaved)+`)
+		GROUP BY s.limits || s.addon_limits`)(ctx, w, now)
+	if err != nil {
+		return nil, err
+	}
+	n := 0.0
+	for _, v := range byLimits {
+		var plan, addons map[string]int64
+		in := json.NewDecoder(strings.NewReader(v.label))
+		if err := errors.Join(in.Decode(&plan), in.Decode(&addons)); err != nil {
+			return nil, fmt.Errorf("limits of services: %w", err)
+		}
+		if most, limited := plan["backups"]; !limited || most != 0 || addons["backups"] > 0 {
+			n += v.is
+		}
+	}
+	return []value{{is: n}}, nil
+}
+
 // figures are all that there are.
 var figures = []figure{
 	{
@@ -196,10 +221,8 @@ var figures = []figure{
 			WHERE status = 'active' AND auto_renew AND kind = 'acme' AND expires_at > issued_at HAVING COUNT(*) > 0`),
 	},
 	{
-		name: "stead_services_without_backup", help: "Services older than 48 hours of which no backup was completed in 48 hours.",
-		read: query(`SELECT '', CAST(COUNT(*) AS DOUBLE PRECISION) FROM services s WHERE s.status IN ('active', 'past_due') AND NOT s.sandbox
-			AND s.created_at < ` + ago(unsaved) + ` AND NOT EXISTS (SELECT 1 FROM backups b WHERE b.service_id = s.id AND b.status = 'completed'
-				AND b.finished_at > ` + ago(unsaved) + `)`),
+		name: "stead_services_without_backup", help: "Services older than 48 hours that are to have backups and of which none was completed in 48 hours.",
+		read: withoutBackup,
 	},
 	{
 		name: "stead_backup_good_timestamp_seconds", help: "When the last good backup of the control plane was made, in Unix time; absent without one.",

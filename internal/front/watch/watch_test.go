@@ -3,6 +3,7 @@ package watch
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -128,6 +129,54 @@ func TestAFigureThatFailsHidesNoOther(t *testing.T) {
 		names := slices.Sorted(maps.Keys(gathered(t, w)))
 		if slices.Contains(names, "stead_renewals_due_unattempted") || !slices.Contains(names, "stead_order_oldest_processing_seconds") {
 			t.Errorf("%q", names)
+		}
+	})
+}
+
+// Services that are to have no backups are not missed: of a plan without, and on a panel without, which have no schedule.
+func TestServicesAreMissedThatAreToHaveBackups(t *testing.T) {
+	t.Parallel()
+	testkit.Engines(t, func(t *testing.T, d *db.DB, clk *clock.Fake) {
+		now := clk.Now()
+		w := New(Config{DB: d, Clock: clk})
+		add := func(id int64, limits, addons string, scheduled, saved bool) {
+			t.Helper()
+			err := d.InTx(t.Context(), func(ctx context.Context, tx *db.Tx) error {
+				_, err := tx.Exec(ctx, `INSERT INTO services (id, account_id, order_id, type, label, status, domain, search, plan_id, plan_slug, plan_name, limits,
+					addon_limits, period_months, auto_renew, renew_price, panel, panel_ref, username, created_at, provisioning_at, provisioned_at, expires_at)
+					VALUES ($1, 1, $1, 'hosting', '', 'active', $5, '', 1, 'basic', 'Basic', $2, $3, 1, TRUE, 500, 'node', $5, $5, $4, $4, $4, $4)`, id, limits, addons, now.Add(-72*time.Hour), fmt.Sprint(id))
+				if err == nil && scheduled {
+					_, err = tx.Exec(ctx, `INSERT INTO backups_schedules (service_id, account_id, due_at, check_at) VALUES ($1, 1, $2, $2)`, id, now)
+				}
+				if err == nil && saved {
+					_, err = tx.Exec(ctx, `INSERT INTO backups (account_id, service_id, kind, status, parts, created_at, finished_at, expires_at)
+						VALUES (1, $1, 'auto', 'completed', '[]', $2, $2, $2)`, id, now.Add(-time.Hour))
+				}
+				return err
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		missed := func() float64 {
+			t.Helper()
+			values, err := withoutBackup(t.Context(), w, now)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return values[0].is
+		}
+		add(1, `{"backups": 0}`, `{}`, true, false)
+		add(2, `{"backups": 7}`, `{}`, false, false)
+		add(3, `{"backups": 7}`, `{}`, true, true)
+		if n := missed(); n != 0 {
+			t.Errorf("%v are missed, and none is to have one", n)
+		}
+		add(4, `{"backups": 7}`, `{}`, true, false)
+		add(5, `{"disk_mb": 100}`, `{}`, true, false)
+		add(6, `{"backups": 0}`, `{"backups": 3}`, true, false)
+		if n := missed(); n != 3 {
+			t.Errorf("%v are missed, want 3", n)
 		}
 	})
 }
