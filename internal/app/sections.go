@@ -309,7 +309,7 @@ func (c *core) build(ctx context.Context, as role) (err error) {
 			h, err := c.services.Health(ctx, by)
 			return h.NoAttempt, err
 		},
-		OldestJobs: c.oldestJobs,
+		OldestJobs: c.oldestJobs, BackupInterval: c.cfg.ControlBackupInterval,
 	})
 	c.metrics.Add(c.watch.Collector())
 	c.admin.Hosting = admin.Hosting{

@@ -79,7 +79,7 @@ var metricName = regexp.MustCompile(`\bstead_[a-z_0-9]+`)
 func known(t *testing.T) map[string]bool {
 	t.Helper()
 	names := map[string]bool{
-		// With PostgreSQL alone.
+		// With a database alone.
 		"stead_db_connections_in_use": true, "stead_db_connections_max": true, "stead_db_connection_waits_total": true, "stead_jobs": true,
 		// With a name server alone.
 		"stead_dns_zone_lag_seconds": true,

@@ -28,6 +28,8 @@ type Config struct {
 	Unattempted func(ctx context.Context, by time.Duration) (int, error)
 	// OldestJobs tells for each kind of job how long the oldest one that nobody has begun has been due.
 	OldestJobs func(ctx context.Context) (map[string]time.Duration, error)
+	// BackupInterval is how often the control plane is to be backed up.
+	BackupInterval time.Duration
 }
 
 // Watch reads the figures.
@@ -89,6 +91,10 @@ type figure struct {
 
 // present is the present time in the statements of figures.
 const present = `CAST($1 AS BIGINT)`
+
+// dueWebhooks are the deliveries to resellers that are due.
+const dueWebhooks = `webhooks_deliveries d JOIN webhooks_endpoints e ON e.id = d.endpoint_id
+	WHERE d.status IN ('pending', 'sending') AND e.status = 'active' AND d.next_attempt_at <= ` + present
 
 // query reads a figure by a statement that answers a label and a number for each row.
 func query(statement string) func(ctx context.Context, w *Watch, now time.Time) ([]value, error) {
@@ -172,8 +178,11 @@ var figures = []figure{
 	},
 	{
 		name: "stead_webhook_oldest_pending_seconds", help: "How long the delivery to a reseller that waits longest has been due; 0 without one.",
-		read: query(since(`d.next_attempt_at`, `webhooks_deliveries d JOIN webhooks_endpoints e ON e.id = d.endpoint_id
-			WHERE d.status IN ('pending', 'sending') AND e.status = 'active' AND d.next_attempt_at <= `+present)),
+		read: query(since(`d.next_attempt_at`, dueWebhooks)),
+	},
+	{
+		name: "stead_webhooks_pending", help: "Deliveries to resellers that are due.",
+		read: query(`SELECT '', CAST(COUNT(*) AS DOUBLE PRECISION) FROM ` + dueWebhooks),
 	},
 	{
 		name: "stead_job_oldest_available_seconds", help: "How long the oldest job of a kind that nobody has begun has been due.", label: "kind",
@@ -227,6 +236,12 @@ var figures = []figure{
 	{
 		name: "stead_backup_good_timestamp_seconds", help: "When the last good backup of the control plane was made, in Unix time; absent without one.",
 		read: query(last("good_at")),
+	},
+	{
+		name: "stead_backup_interval_seconds", help: "How often the control plane is to be backed up.",
+		read: func(_ context.Context, w *Watch, _ time.Time) ([]value, error) {
+			return []value{{is: w.BackupInterval.Seconds()}}, nil
+		},
 	},
 	{
 		name: "stead_backup_proven_timestamp_seconds", help: "When a backup of the control plane was last proven, in Unix time; absent before.",

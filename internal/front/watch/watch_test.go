@@ -46,7 +46,8 @@ func TestFiguresTellWhatIsStuck(t *testing.T) {
 		var ledger error
 		w := New(Config{
 			DB: d, Clock: clk, Ledger: func(context.Context) error { return ledger },
-			Unattempted: func(_ context.Context, by time.Duration) (int, error) { return int(by / time.Minute), nil },
+			Unattempted:    func(_ context.Context, by time.Duration) (int, error) { return int(by / time.Minute), nil },
+			BackupInterval: 24 * time.Hour,
 			OldestJobs: func(context.Context) (map[string]time.Duration, error) {
 				return map[string]time.Duration{"services.provision": 90 * time.Second}, nil
 			},
@@ -60,7 +61,7 @@ func TestFiguresTellWhatIsStuck(t *testing.T) {
 		quiet := gathered(t, w)
 		want := map[string]float64{
 			"stead_order_oldest_processing_seconds": 0, "stead_provisioning_oldest_seconds": 0, "stead_renewals_due_unattempted": 10,
-			"stead_webhook_oldest_pending_seconds": 0, "stead_job_oldest_available_seconds services.provision": 90,
+			"stead_webhook_oldest_pending_seconds": 0, "stead_webhooks_pending": 0, "stead_backup_interval_seconds": 86400, "stead_job_oldest_available_seconds services.provision": 90,
 			"stead_services_without_backup": 0, "stead_ai_spend_usd": 0, "stead_monitor_lateness_seconds": 0,
 			"stead_backup_good_timestamp_seconds": float64(now.UnixMicro()) / 1e6,
 		}

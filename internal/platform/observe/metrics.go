@@ -126,26 +126,29 @@ func (m *Metrics) Zones(count func() int, lag func(ctx context.Context) (time.Du
 	)
 }
 
-// Database adds the figures of the pool that writes and of the job queue.
+// Database adds the figures of the pool that writes, under the same names on both engines, and of the job queue.
 func (m *Metrics) Database(d *db.DB) {
 	m.registry.MustRegister(queueDepth{d})
-	if w := d.Writer(); w != nil {
-		m.registry.MustRegister(collectors.NewDBStatsCollector(w, "sqlite_writer"))
-		return
-	}
-	pool := d.Pool()
+	open, inUse, most, waits := writingPool(d)
 	gauge := func(name, help string, value func() float64) {
 		m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, value))
 	}
-	gauge("stead_db_connections", "Open connections of the writing pool.",
-		func() float64 { return float64(pool.Stat().TotalConns()) })
-	gauge("stead_db_connections_in_use", "Connections of the writing pool that are in use.",
-		func() float64 { return float64(pool.Stat().AcquiredConns()) })
-	gauge("stead_db_connections_max", "Bound of the writing pool.",
-		func() float64 { return float64(pool.Stat().MaxConns()) })
+	gauge("stead_db_connections", "Open connections of the writing pool.", open)
+	gauge("stead_db_connections_in_use", "Connections of the writing pool that are in use.", inUse)
+	gauge("stead_db_connections_max", "Bound of the writing pool.", most)
 	m.registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{
 		Name: "stead_db_connection_waits_total", Help: "How often a caller waited for a connection of the writing pool.",
-	}, func() float64 { return float64(pool.Stat().EmptyAcquireCount()) }))
+	}, waits))
+}
+
+func writingPool(d *db.DB) (open, inUse, most, waits func() float64) {
+	if w := d.Writer(); w != nil {
+		return func() float64 { return float64(w.Stats().OpenConnections) }, func() float64 { return float64(w.Stats().InUse) },
+			func() float64 { return float64(w.Stats().MaxOpenConnections) }, func() float64 { return float64(w.Stats().WaitCount) }
+	}
+	pool := d.Pool()
+	return func() float64 { return float64(pool.Stat().TotalConns()) }, func() float64 { return float64(pool.Stat().AcquiredConns()) },
+		func() float64 { return float64(pool.Stat().MaxConns()) }, func() float64 { return float64(pool.Stat().EmptyAcquireCount()) }
 }
 
 // queueDepth counts unfinished jobs when metrics are read.
