@@ -16,6 +16,7 @@ import (
 
 	"stead.dev/stead/internal/platform/clock"
 	"stead.dev/stead/internal/platform/config"
+	"stead.dev/stead/internal/platform/controlbackup"
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/idempotency"
 	"stead.dev/stead/internal/platform/jobs"
@@ -256,10 +257,17 @@ func openBox(cfg config.Config) (*secret.Box, error) {
 func KeyFile(cfg config.Config) string { return filepath.Join(cfg.DataDir, "secret.key") }
 
 func openDB(ctx context.Context, cfg config.Config, c clock.Clock, t pgx.QueryTracer) (*db.DB, error) {
-	return db.Open(ctx, db.Config{
+	d, err := db.Open(ctx, db.Config{
 		URL: cfg.DatabaseURL.Reveal(), Path: DatabaseFile(cfg), Clock: c, Tracer: t,
 		MaxConns: cfg.DatabaseConnections, MaxReaders: cfg.DatabaseReaders, Wait: cfg.DatabaseWait,
 	})
+	if err != nil {
+		return nil, err
+	}
+	if err := controlbackup.CheckFinished(ctx, d); err != nil {
+		return nil, errors.Join(err, d.Close())
+	}
+	return d, nil
 }
 
 // DatabaseFile is the path of the embedded database.

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"stead.dev/stead/internal/platform/config"
+	"stead.dev/stead/internal/platform/controlbackup"
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/keycheck"
 	"stead.dev/stead/internal/platform/schema"
@@ -163,6 +164,9 @@ func (e *examination) database(ctx context.Context) Check {
 			return fail("stop the server, keep a copy of the file, restore the database from its backup", "the file is damaged: %s", verdict)
 		}
 		return ok("SQLite at %s", e.DatabaseFile)
+	}
+	if err := controlbackup.CheckFinished(ctx, d); err != nil {
+		return fail("see the message", "%v", err)
 	}
 	now, err := d.ServerTime(ctx)
 	if err != nil {

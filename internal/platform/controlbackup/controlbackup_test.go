@@ -2,18 +2,27 @@ package controlbackup
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"filippo.io/age"
+
+	"stead.dev/stead/internal/platform/clock"
+	"stead.dev/stead/internal/platform/db"
+	"stead.dev/stead/internal/platform/hold"
+	"stead.dev/stead/internal/platform/secret"
+	"stead.dev/stead/internal/platform/testkit"
 )
 
 // anArchive writes an archive of three small files, for a key that is returned.
@@ -277,5 +286,83 @@ func TestWhatAKilledRunLeftIsRemovedAndWhatRunsIsNot(t *testing.T) {
 	}
 	if err := errors.Join(remove(), removeOther()); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestARestoreThatEndsHalfWayLeavesNoInstallation: no server starts on it, and another attempt begins anew. The user of the
+// database may be unable to make a second one.
+func TestARestoreThatEndsHalfWayLeavesNoInstallation(t *testing.T) {
+	t.Parallel()
+	ctx, clk := t.Context(), clock.System(0)
+	from, into := testkit.PostgresURL(t), testkit.PostgresURL(t)
+	if err := execute(ctx, into, `DROP SCHEMA public CASCADE; CREATE SCHEMA public`); err != nil {
+		t.Fatal(err)
+	}
+	open := func(address string) *db.DB {
+		t.Helper()
+		d, err := db.Open(ctx, db.Config{URL: address, Clock: clk, MaxConns: 2})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return d
+	}
+	proven := func(context.Context, *db.DB) error { return nil }
+	place, keys := Place{To: filepath.Join(t.TempDir(), "backups")}, Keys{Passphrase: "seven-quiet-otters-swim"}
+	keyFile := filepath.Join(t.TempDir(), "secret.key")
+	if _, err := secret.OpenKeyFile(keyFile); err != nil {
+		t.Fatal(err)
+	}
+	key, err := os.ReadFile(keyFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	source := open(from)
+	_, err = Create(ctx, Source{
+		DB: source, Address: from, Key: key, Settings: []byte("listen: here"), Version: "v1", Clock: clk, Ledger: proven, Dir: t.TempDir(),
+	}, place, keys)
+	if err = errors.Join(err, source.Close()); err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	restore := func(ledger Ledger) error {
+		_, err := Restore(ctx, place, keys, "", Target{
+			Address: into, KeyFile: filepath.Join(dir, "secret.key"), SettingsFile: filepath.Join(dir, "restored.yaml"), Clock: clk, Ledger: ledger, Dir: t.TempDir(),
+		})
+		return err
+	}
+	cent := errors.New("a cent is missing")
+	if err := restore(func(context.Context, *db.DB) error { return cent }); !errors.Is(err, cent) || !strings.Contains(err.Error(), "nothing was restored") {
+		t.Errorf("one that does not prove itself: %v", err)
+	}
+	if empty, again, err := emptyPostgres(ctx, Target{Address: into, Clock: clk}); !empty || again || err != nil {
+		t.Errorf("after it the database is empty: %v, unfinished: %v, %v", empty, again, err)
+	}
+	var killed sync.WaitGroup
+	killed.Go(func() {
+		_ = restore(func(context.Context, *db.DB) error {
+			runtime.Goexit()
+			return nil
+		})
+	})
+	killed.Wait()
+	d := open(into)
+	defer func() { _ = d.Close() }()
+	if _, held, err := hold.Look(ctx, d); held || err != nil {
+		t.Errorf("it was killed before the hold: %v, %v", held, err)
+	}
+	if err := CheckFinished(ctx, d); !errors.Is(err, ErrUnfinished) {
+		t.Errorf("a server may start on it: %v", err)
+	}
+	if err := restore(proven); err != nil {
+		t.Fatal(err)
+	}
+	if h, held, err := hold.Look(ctx, d); !held || h.Archive == "" || err != nil {
+		t.Errorf("on hold: %v, %v", held, err)
+	}
+	if err := CheckFinished(ctx, d); err != nil {
+		t.Error(err)
+	}
+	if err := restore(proven); !errors.Is(err, ErrNotEmpty) {
+		t.Errorf("into what is restored: %v", err)
 	}
 }

@@ -256,6 +256,43 @@ func load(ctx context.Context, address, dumpFile string) error {
 	return runPostgres(ctx, address, "pg_restore", "--exit-on-error", "--single-transaction", "--no-owner", "--no-privileges", dumpFile)
 }
 
+// ErrUnfinished refuses a database into which a restore was interrupted.
+var ErrUnfinished = errors.New("a restore into this database was interrupted, so it may be incomplete: run stead restore again, which begins anew")
+
+// CheckFinished returns ErrUnfinished for a database that a restore has not finished. Restores of SQLite put a finished file in
+// its place.
+func CheckFinished(ctx context.Context, d *db.DB) error {
+	if !d.Shared() {
+		return nil
+	}
+	n, err := one(ctx, asking(d), `SELECT COUNT(*) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+		WHERE n.nspname = current_schema() AND c.relname = 'stead_restoring'`)
+	if err == nil && n > 0 {
+		err = ErrUnfinished
+	}
+	return err
+}
+
+// Statements around a restore into an empty database. Its user may be unable to make another database, so what an interrupted
+// restore left is dropped from this one; extensions stay.
+const (
+	markUnfinished = `CREATE TABLE IF NOT EXISTS stead_restoring ();`
+	markFinished   = `DROP TABLE stead_restoring;`
+	dropRestored   = `DO $$ DECLARE r record; BEGIN
+		FOR r IN SELECT relname FROM pg_class WHERE relnamespace = current_schema()::regnamespace AND relkind IN ('r', 'p') AND relname <> 'stead_restoring' LOOP
+			EXECUTE format('DROP TABLE IF EXISTS %I CASCADE', r.relname);
+		END LOOP;
+		FOR r IN SELECT oid::regprocedure AS name FROM pg_proc p WHERE pronamespace = current_schema()::regnamespace
+			AND NOT EXISTS (SELECT 1 FROM pg_depend WHERE objid = p.oid AND deptype = 'e') LOOP
+			EXECUTE format('DROP ROUTINE %s CASCADE', r.name);
+		END LOOP;
+		FOR r IN SELECT typname FROM pg_type t WHERE typnamespace = current_schema()::regnamespace AND typtype IN ('e', 'd')
+			AND NOT EXISTS (SELECT 1 FROM pg_depend WHERE objid = t.oid AND deptype = 'e') LOOP
+			EXECUTE format('DROP TYPE %I CASCADE', r.typname);
+		END LOOP;
+	END $$;`
+)
+
 func execute(ctx context.Context, address, statement string) error {
 	c, err := pgx.Connect(ctx, address)
 	if err != nil {

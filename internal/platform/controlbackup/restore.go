@@ -217,39 +217,46 @@ func free(ctx context.Context, to Target) error {
 		}
 		return nil
 	}
+	empty, again, err := emptyPostgres(ctx, to)
+	if err != nil || again { // the key, if it is there, is that of the interrupted restore or is moved aside
+		return err
+	}
 	if _, err := os.Lstat(to.KeyFile); err == nil && to.GivenKey == nil && !to.Replace {
 		return fmt.Errorf("%s: %w", to.KeyFile, ErrNotEmpty)
 	}
-	empty, err := emptyPostgres(ctx, to)
-	if err != nil || empty {
-		return err
-	}
-	if !to.Replace {
+	if !empty && !to.Replace {
 		return fmt.Errorf("the database: %w", ErrNotEmpty)
 	}
 	return nil
 }
 
-// emptyPostgres reports whether the database has no tables. Living servers are an error.
-func emptyPostgres(ctx context.Context, to Target) (empty bool, err error) {
+// emptyPostgres reports whether the database has no tables, or again only those of an interrupted restore. Living servers are
+// an error.
+func emptyPostgres(ctx context.Context, to Target) (empty, again bool, err error) {
 	d, err := db.Open(ctx, db.Config{URL: to.Address, Clock: to.Clock, MaxConns: 2})
 	if err != nil {
-		return false, err
+		return false, false, err
 	}
 	defer func() { err = errors.Join(err, d.Close()) }()
+	switch err := CheckFinished(ctx, d); {
+	case errors.Is(err, ErrUnfinished):
+		return true, true, nil
+	case err != nil:
+		return false, false, err
+	}
 	n, err := one(ctx, asking(d), `SELECT COUNT(*) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = current_schema() AND c.relkind IN ('r', 'v', 'S')`)
 	if err != nil || n == 0 {
-		return n == 0, err
+		return n == 0, false, err
 	}
 	known, err := one(ctx, asking(d), `SELECT COUNT(*) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = current_schema() AND c.relname = 'replicas'`)
 	if err != nil || known == 0 {
-		return false, err
+		return false, false, err
 	}
 	living, err := replicas.Living(ctx, d)
 	if err == nil && len(living) > 0 {
 		err = ErrInUse
 	}
-	return false, err
+	return false, false, err
 }
 
 // putOnHold marks a restored database, after it was proven.
@@ -333,19 +340,27 @@ func (u unpacked) intoPostgres(ctx context.Context, to Target, suffix string, ke
 	if err := programOf(ctx, "pg_restore", server); err != nil {
 		return err
 	}
-	empty, err := emptyPostgres(ctx, to)
+	empty, _, err := emptyPostgres(ctx, to)
 	if err != nil {
 		return err
 	}
 	file := u.file(postgresEntry)
 	if empty {
-		if err := load(ctx, to.Address, file); err != nil {
+		// No server starts on it until it is proven and on hold and has its key, whenever this process ends.
+		if err := execute(ctx, to.Address, markUnfinished+dropRestored); err != nil {
 			return fmt.Errorf("nothing was restored: %w", err)
 		}
-		if err := u.proven(ctx, db.Config{URL: to.Address, Clock: to.Clock, MaxConns: 4}, to.Ledger); err != nil {
-			return fmt.Errorf("the database was restored and does not prove itself, so start no server on it: %w", err)
+		err := load(ctx, to.Address, file)
+		if err == nil {
+			err = u.proven(ctx, db.Config{URL: to.Address, Clock: to.Clock, MaxConns: 4}, to.Ledger)
 		}
-		return placeKey(to, key, suffix, r)
+		if err == nil {
+			err = placeKey(to, key, suffix, r)
+		}
+		if err != nil {
+			return errors.Join(fmt.Errorf("nothing was restored: %w", err), execute(context.WithoutCancel(ctx), to.Address, dropRestored+markFinished))
+		}
+		return execute(ctx, to.Address, markFinished)
 	}
 	// Restored and proven beside it, then exchanged by names.
 	made, drop, err := scratch(ctx, to.Address, "stead_restore_", file)
