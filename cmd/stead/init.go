@@ -6,15 +6,18 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/user"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 
 	"stead.dev/stead/internal/app"
 	"stead.dev/stead/internal/front/doctor"
 	"stead.dev/stead/internal/front/setup"
+	"stead.dev/stead/internal/identity/account"
 	"stead.dev/stead/internal/platform/auth"
 	"stead.dev/stead/internal/platform/config"
 )
@@ -56,6 +59,9 @@ func (c *initCmd) Run(e *environment) error {
 	if err := c.ask(e); err != nil {
 		return err
 	}
+	if _, ok := account.NormalizeEmail(c.Admin); !ok {
+		return usageError{fmt.Errorf("--admin: %q is not a mail address", c.Admin)}
+	}
 	if c.Proxy == "" && c.TLSCert == "" {
 		c.Proxy = "127.0.0.1"
 	}
@@ -73,7 +79,6 @@ func (c *initCmd) Run(e *environment) error {
 	if err != nil {
 		return err
 	}
-	fresh := isEmpty(dataDir)
 	written, err := setup.Write(file, setup.Answers{
 		Domain: c.Domain, Company: c.Company, Country: c.Country, Support: c.Support, DataDir: dataDir, Database: c.Database, SMTP: c.SMTP,
 		MailFrom: c.MailFrom, ACMEEmail: c.ACME, OwnHTTPS: ownHTTPS, Proxies: c.Proxy, CertFile: c.TLSCert, KeyFile: c.TLSKey, SitesURL: c.SitesURL, BackupTo: c.BackupTo,
@@ -87,9 +92,10 @@ func (c *initCmd) Run(e *environment) error {
 	}
 	link, err := e.begin(*cfg, c.Admin)
 	if err != nil {
-		return errors.Join(fmt.Errorf("the installation could not be begun, so no configuration was kept: %w", err), written.Remove())
+		// The next attempt goes on with the data directory.
+		return errors.Join(fmt.Errorf("the installation could not be begun, so no configuration was kept: %w", err), written.Remove(), c.give(e, dataDir))
 	}
-	if err := c.give(e, written, dataDir, fresh); err != nil {
+	if err := c.give(e, dataDir, append(written.Secrets, written.Config)...); err != nil {
 		return err
 	}
 	report := app.Examine(e.ctx, *cfg, e.version)
@@ -167,8 +173,9 @@ func (e *environment) begin(cfg config.Config, email string) (link string, err e
 	return link, errors.Join(err, done())
 }
 
-// give makes what root has made belong to the user that Stead runs as.
-func (c *initCmd) give(e *environment, written setup.Written, dataDir string, fresh bool) error {
+// give makes what root has made belong to the user that Stead runs as: files, and what is root's in the data directory, by this
+// attempt or by one before that failed.
+func (c *initCmd) give(e *environment, dataDir string, files ...string) error {
 	if os.Geteuid() != 0 {
 		return nil
 	}
@@ -182,19 +189,32 @@ func (c *initCmd) give(e *environment, written setup.Written, dataDir string, fr
 	if err := errors.Join(uidErr, gidErr); err != nil {
 		return err
 	}
-	paths := append([]string{written.Config}, written.Secrets...)
-	if fresh { // what was there before has owners of its own
-		paths = append(paths, dataDir)
+	entries, err := os.ReadDir(dataDir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
 	}
-	for _, path := range paths {
+	for _, entry := range entries {
+		// The machine's own folder has accounts' homes, which have owners of their own.
+		if path := filepath.Join(dataDir, entry.Name()); entry.Name() != "node" && isRoots(path) {
+			files = append(files, path)
+		}
+	}
+	for _, path := range files {
 		if err := setup.Give(uid, gid, path); err != nil {
 			return err
 		}
 	}
+	if isRoots(dataDir) {
+		return os.Lchown(dataDir, uid, gid)
+	}
 	return nil
 }
 
-func isEmpty(dir string) bool {
-	entries, err := os.ReadDir(dir)
-	return errors.Is(err, os.ErrNotExist) || err == nil && len(entries) == 0
+func isRoots(path string) bool {
+	info, err := os.Lstat(path)
+	if err != nil {
+		return false
+	}
+	is, ok := info.Sys().(*syscall.Stat_t)
+	return ok && is.Uid == 0
 }

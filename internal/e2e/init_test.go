@@ -1,12 +1,17 @@
 package e2e
 
 import (
+	"errors"
+	"io/fs"
 	"net/http"
 	"net/http/cookiejar"
 	"net/url"
 	"os"
+	osuser "os/user"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 
 	"stead.dev/stead/internal/platform/testkit"
@@ -91,4 +96,59 @@ func TestInitMakesAnInstallationThatTheDoctorFindsInOrder(t *testing.T) {
 		p.terminate(t)
 		p.ends(t)
 	})
+}
+
+// TestAnInitThatFailsLeavesNothingThatTheNextOneCannotUse, nor the service's user.
+func TestAnInitThatFailsLeavesNothingThatTheNextOneCannotUse(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	file, data := filepath.Join(dir, "stead.yaml"), filepath.Join(dir, "data")
+	args := func(admin string) []string {
+		return []string{
+			"--config", file, "init", "--domain", "panel.example.com", "--company", "Example Hosting", "--admin", admin, "--data-dir", data, "--user", "nobody",
+		}
+	}
+	in := &installation{env: []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir}}
+	if _, stderr, code := in.run(t, args("you")...); code != 2 || !strings.Contains(stderr, "--admin") {
+		t.Errorf("no address: exit code %d\n%s", code, stderr)
+	}
+	if _, err := os.Stat(data); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("with a wrong address something was begun: %v", err)
+	}
+	key := filepath.Join(data, "secret.key")
+	if err := errors.Join(os.Mkdir(data, 0o700), os.WriteFile(key, []byte("no key"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	if _, stderr, code := in.run(t, args("owner@example.com")...); code != 1 || !strings.Contains(stderr, "could not be begun") {
+		t.Errorf("with a wrong key: exit code %d\n%s", code, stderr)
+	}
+	check := func(when string, names ...string) {
+		t.Helper()
+		nobody, err := osuser.Lookup("nobody")
+		if err != nil || os.Geteuid() != 0 {
+			t.Skip("only root gives files away", err)
+		}
+		for _, name := range names {
+			info, err := os.Stat(filepath.Join(data, name))
+			if err != nil {
+				t.Fatal(when, err)
+			}
+			if is, ok := info.Sys().(*syscall.Stat_t); !ok || strconv.Itoa(int(is.Uid)) != nobody.Uid {
+				t.Errorf("%s: %s is not the user's", when, info.Name())
+			}
+		}
+	}
+	if _, err := os.Stat(file); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the configuration was kept: %v", err)
+	}
+	check("after a failure", "", "stead.db")
+	// As a run leaves it that was killed.
+	if err := os.Remove(key); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chown(filepath.Join(data, "stead.db"), 0, 0); err != nil && os.Geteuid() == 0 {
+		t.Fatal(err)
+	}
+	in.must(t, &struct{}{}, args("owner@example.com")...)
+	check("after the next attempt", "", "stead.db", "secret.key", "mail")
 }
