@@ -54,10 +54,58 @@ test("an abusive site is suspended and comes back", async ({ page, resident }) =
   const dialog = page.getByRole("dialog");
   await dialog.getByLabel("Reason").fill("A phishing page");
   await dialog.getByRole("button", { name: "Suspend" }).click();
+  await expect(dialog.getByText("Choose one.")).toBeVisible();
+  await dialog.getByRole("combobox", { name: "For" }).selectOption({ label: "Abuse" });
+  await dialog.getByRole("button", { name: "Suspend" }).click();
   await page.getByRole("button", { name: "Bring back" }).click();
   await dialog.getByLabel("Reason").fill("The page is gone");
   await dialog.getByRole("button", { name: "Bring back" }).click();
   await expect(page.getByRole("button", { name: "Suspend" })).toBeVisible();
+});
+
+test("no role is chosen for a colleague, and a change begins with the present one", async ({ page }) => {
+  const email = unique("rano") + "@example.com";
+  await stead("admin", "users", "create", email, "--name", "Rano");
+  await page.goto("/panel/staff/staff");
+  await page.getByRole("button", { name: "Appoint somebody" }).click();
+  const dialog = page.getByRole("dialog");
+  const role = dialog.getByRole("combobox", { name: "Role" });
+  await expect(role).toHaveValue("");
+  await dialog.getByLabel("Address").fill(email);
+  await dialog.getByRole("button", { name: "Appoint somebody" }).click();
+  await expect(dialog.getByText("Choose one.")).toBeVisible();
+  await role.selectOption("technician");
+  await dialog.getByRole("button", { name: "Appoint somebody" }).click();
+  const row = page.getByRole("row", { name: new RegExp(email) });
+  await expect(row.getByText("Technician")).toBeVisible();
+  await row.getByRole("button", { name: "Change the role" }).click();
+  await expect(role).toHaveValue("technician");
+});
+
+test("a message about an incident keeps its stage until another is chosen", async ({ page }) => {
+  const title = unique("Mail is slow ");
+  await page.goto("/panel/staff/incidents");
+  await page.getByRole("button", { name: "Open an incident" }).first().click();
+  const dialog = page.getByRole("dialog");
+  for (const field of await dialog.getByRole("textbox", { name: "Title" }).all()) await field.fill(title);
+  for (const field of await dialog.getByRole("textbox", { name: "Message" }).all()) await field.fill("We look.");
+  await dialog.getByRole("combobox", { name: "Impact" }).selectOption("minor");
+  await dialog.getByRole("button", { name: "Open an incident" }).click();
+  const update = page.getByRole("row", { name: new RegExp(title) }).getByRole("button", { name: "Say how it goes on" });
+  const stage = dialog.getByRole("combobox", { name: "State" });
+  for (const [now, next] of [
+    ["investigating", "monitoring"],
+    ["monitoring", "resolved"],
+  ] as const) {
+    await update.click();
+    await expect(stage).toHaveValue(now);
+    await stage.selectOption(next);
+    for (const field of await dialog.getByRole("textbox", { name: "Message" }).all())
+      await field.fill(`It is ${next}.`);
+    await dialog.getByRole("button", { name: "Say how it goes on" }).click();
+    await expect(dialog).toBeHidden();
+  }
+  await expect(update).toHaveCount(0);
 });
 
 test("a price is previewed before it is live, and a coupon is made", async ({ page }) => {
@@ -79,6 +127,7 @@ test("a price is previewed before it is live, and a coupon is made", async ({ pa
   await page.getByRole("button", { name: "New coupon" }).first().click();
   const dialog = page.getByRole("dialog");
   await dialog.getByLabel("Code").fill(code);
+  await dialog.getByRole("combobox").selectOption({ label: "A percentage" });
   await dialog.getByLabel("How much").fill("12.5");
   await expect(dialog.getByText(/: \$\d+\.\d\d → \$\d+\.\d\d/).first()).toBeVisible();
   await dialog.getByRole("button", { name: "New coupon" }).click();

@@ -60,7 +60,9 @@ export function Coupons() {
           { value: "amount", label: t("coupons.amount") },
         ],
       }}
-      after={({ choice, fields }) => <PricesAfter off={offOf(choice, fields.off ?? "")} of={fields.products ?? ""} />}
+      after={({ choice, fields }) =>
+        choice && <PricesAfter off={offOf(choice, fields.off ?? "")} of={fields.products ?? ""} />
+      }
       fields={[
         { name: "code", label: t("coupons.code") },
         { name: "off", label: t("coupons.off"), hint: t("coupons.off.hint") },

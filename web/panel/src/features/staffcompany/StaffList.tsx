@@ -14,8 +14,9 @@ import { Status } from "~/ui/Status";
 import { accountOf, removeStaff, roles, setRole, type Role } from "./api";
 import { t } from "./texts";
 
-const choice = () => ({
+const choice = (present?: string) => ({
   label: t("staff.role"),
+  initial: present,
   options: roles.map((one) => ({ value: one, label: `${t(`role.${one}`)}: ${t(`role.${one}.does`)}` })),
 });
 
@@ -81,7 +82,7 @@ export function StaffList() {
                         label={t("staff.change")}
                         size="compact-sm"
                         text={row.email}
-                        choice={choice()}
+                        choice={choice(row.role)}
                         act={async ({ choice: role }) => {
                           await setRole(row.id, role as Role);
                           await changed(t("staff.changed"));

@@ -123,6 +123,7 @@ function IncidentTable({ changed }: Part) {
                       text={inLang(row.title)}
                       choice={{
                         label: shared("column.status"),
+                        initial: row.status,
                         options: stages.map((one) => ({ value: one, label: t(`stage.${one}`) })),
                       }}
                       fields={inEach("message", t("incidents.message"), "area")}

@@ -221,6 +221,7 @@ function NodeCard({
             text={t("nodes.evacuate.text", { name })}
             choice={{
               label: t("nodes.evacuate.when"),
+              initial: "planned",
               options: [
                 { value: "planned", label: t("nodes.evacuate.planned") },
                 { value: "now", label: t("nodes.evacuate.now") },

@@ -118,6 +118,7 @@ function Actions({ data }: { data: Service }) {
           text={t("move.text", { name, node: data.node })}
           choice={{
             label: t("move.when"),
+            initial: "planned",
             options: [
               { value: "planned", label: t("move.planned") },
               { value: "now", label: t("move.now") },

@@ -21,6 +21,13 @@ export interface ActField {
   type?: "text" | "number" | "datetime-local" | "area";
 }
 
+/** A list to choose from. It begins with `initial`, the present or the harmless value; without one, the person has to choose. */
+export interface ActChoice {
+  label: string;
+  options: { value: string; label: string }[];
+  initial?: string;
+}
+
 /** What was entered before an act. */
 interface Entered {
   reason: string;
@@ -45,7 +52,7 @@ interface Props extends Omit<ButtonProps, "children"> {
   reason?: "customer" | "staff";
   /** The amount asked for: its label, and what stands in the field. */
   amount?: { label: string; initial?: string };
-  choice?: { label: string; options: { value: string; label: string }[] };
+  choice?: ActChoice;
   fields?: ActField[];
   /** What follows from what is entered, as it is typed. */
   after?: (entered: Pick<Entered, "choice" | "fields">) => ReactNode;
@@ -84,17 +91,18 @@ function ActForm({ label, danger, text, reason, amount, choice, fields = [], aft
   const [key] = useState(newKey);
   const [because, setBecause] = useState("");
   const [money, setMoney] = useState(amount?.initial ?? "");
-  const [chosen, setChosen] = useState(choice?.options[0]?.value ?? "");
+  const [chosen, setChosen] = useState(choice?.initial ?? "");
   const [values, setValues] = useState(() => Object.fromEntries(fields.map((one) => [one.name, one.initial ?? ""])));
   const [typed, setTyped] = useState("");
   const [tried, setTried] = useState(false);
   const [run, { busy, error }] = useAction(act);
   const value = amount ? cents(money) : 0;
   const noReason = reason !== undefined && because.trim() === "";
+  const noChoice = choice !== undefined && chosen === "";
   const missing = (one: ActField) => !one.optional && (values[one.name] ?? "").trim() === "";
   const submit = async () => {
     setTried(true);
-    if (noReason || value === null || fields.some(missing) || (word && typed !== word)) return;
+    if (noReason || noChoice || value === null || fields.some(missing) || (word && typed !== word)) return;
     if (await run({ reason: because.trim(), amount: value, choice: chosen, fields: values, key })) close();
   };
   return (
@@ -123,9 +131,11 @@ function ActForm({ label, danger, text, reason, amount, choice, fields = [], aft
         {choice && (
           <NativeSelect
             label={choice.label}
-            data={choice.options}
+            data={choice.initial ? choice.options : [{ value: "", label: t("choice.none") }, ...choice.options]}
             value={chosen}
             onChange={(event) => setChosen(event.currentTarget.value)}
+            required
+            error={tried && noChoice ? t("choice.missing") : undefined}
           />
         )}
         {fields.map((one) => {
