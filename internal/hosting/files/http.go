@@ -86,7 +86,8 @@ func (s *Service) Operations() []api.Route {
 			ID: "files.upload", Method: http.MethodPost, Path: base + "/upload", Section: api.Files, Status: http.StatusCreated,
 			Auth: api.Token, Scopes: writers, Summary: "Upload files of any size",
 			Description: "multipart/form-data: `path`, the directory, as a query parameter or as a field before the files; " +
-				"`overwrite`, likewise; one or more parts `file`. A field holds for the files after it. Files are stored in the order they come, each whole or not at all.",
+				"`overwrite`, likewise; one or more parts `file`. A field holds for the files after it. Files are stored in the order they come, each whole or not at all. " +
+				"A refusal has the number of those that were stored before it as `stored`.",
 			Accepts: []string{"multipart/form-data"},
 			Errors: and(write, fault.AlreadyExists, fault.InvalidRequest, fault.UnsupportedMediaType,
 				fault.PayloadTooLarge, fault.Validation),

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"mime/multipart"
 	"net/http"
 	"strconv"
@@ -60,14 +61,28 @@ func (s *Service) upload(ctx context.Context, p auth.Principal, in *uploadIn, w 
 	if err != nil {
 		return err
 	}
-	into := destination{dir: in.Path, overwrite: in.Overwrite}
 	done := uploadedWire{Entries: []entryWire{}}
+	err = s.storeAll(ctx, files, ref, destination{dir: in.Path, overwrite: in.Overwrite}, form, &done)
+	if err != nil {
+		return withStored(err, len(done.Entries))
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(http.StatusCreated)
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	return enc.Encode(done)
+}
+
+// storeAll stores the files of the form in their order, and adds each to done.
+func (s *Service) storeAll(ctx context.Context, files panel.Files, ref string, into destination, form *multipart.Reader, done *uploadedWire) error {
 	for {
 		part, err := form.NextRawPart()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
+		switch {
+		case errors.Is(err, io.EOF) && len(done.Entries) == 0:
+			return fault.Invalid("file", "required")
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
 			return s.broken(err)
 		}
 		if part.FormName() != "file" {
@@ -85,14 +100,21 @@ func (s *Service) upload(ctx context.Context, p auth.Principal, in *uploadIn, w 
 		}
 		done.Entries = append(done.Entries, wireEntry(e))
 	}
-	if len(done.Entries) == 0 {
-		return fault.Invalid("file", "required")
+}
+
+// withStored adds to a refusal how many files of the form were stored before it, so that the sender need not send them again.
+func withStored(err error, stored int) error {
+	var refused *fault.Error
+	if !errors.As(err, &refused) {
+		return err
 	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(http.StatusCreated)
-	enc := json.NewEncoder(w)
-	enc.SetEscapeHTML(false)
-	return enc.Encode(done)
+	with := *refused
+	with.Fields = maps.Clone(refused.Fields)
+	if with.Fields == nil {
+		with.Fields = fault.Fields{}
+	}
+	with.Fields["stored"] = stored
+	return &with
 }
 
 // destination is where the files of a form go.

@@ -50,6 +50,11 @@ func TestUploadStoresFilesInOrder(t *testing.T) {
 		if rec.Code != 201 || w.read("/public_html/new/first.txt") != "1" || w.read("/public_html/new/deep/second.txt") != "2" || w.read("/public_html/new/a.txt") != "d" {
 			t.Errorf("several directories in one form: %d %s", rec.Code, rec.Body)
 		}
+		rec = w.upload(t, "?path=/public_html/new", field{"file", "b.txt", "b"}, field{"file", "c.txt", "c"}, field{"file", "a.txt", "e"}, field{"file", "d.txt", "d"})
+		if rec.Code != 422 || key(rec) != "already_exists" || !strings.Contains(rec.Body.String(), `"stored":2`) ||
+			w.read("/public_html/new/c.txt") != "c" || w.read("/public_html/new/a.txt") != "d" {
+			t.Errorf("the third file is there already: %d %s", rec.Code, rec.Body)
+		}
 		// Directories in the name of a file are the sender's own (RFC 7578, section 4.2).
 		if rec := w.upload(t, "?path=/up", field{"file", "../../x/evil.txt", "e"}); rec.Code != 201 || w.read("/up/evil.txt") != "e" {
 			t.Errorf("a name with directories: %d %s", rec.Code, rec.Body)
