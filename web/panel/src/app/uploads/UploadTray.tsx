@@ -5,6 +5,7 @@ import {
   IconPlayerPause,
   IconPlayerPlay,
   IconRefresh,
+  IconReplace,
   IconX,
   type Icon,
 } from "@tabler/icons-react";
@@ -22,7 +23,7 @@ import { uploads } from "./uploads";
 export function UploadTray() {
   const progress = useSyncExternalStore(uploads.subscribe, uploads.progress);
   const [opened, setOpened] = useState(false);
-  const { busy, failed, files, done, paused, sent, total } = progress;
+  const { busy, existing, failed, files, done, paused, sent, total } = progress;
   const over = !busy && paused === 0;
   // All is well: the tray leaves by itself.
   useEffect(() => {
@@ -48,7 +49,7 @@ export function UploadTray() {
         <Group gap={2} wrap="nowrap">
           {busy && <Tool icon={IconPlayerPause} label={t("pause_all")} onClick={() => uploads.pause()} />}
           {paused > 0 && <Tool icon={IconPlayerPlay} label={t("resume_all")} onClick={() => uploads.resume()} />}
-          {failed > 0 && <Tool icon={IconRefresh} label={t("retry_all")} onClick={() => uploads.retry()} />}
+          {failed > existing && <Tool icon={IconRefresh} label={t("retry_all")} onClick={() => uploads.retry()} />}
           <Tool
             icon={opened ? IconChevronDown : IconChevronUp}
             label={t(opened ? "hide" : "show")}
@@ -59,6 +60,14 @@ export function UploadTray() {
         </Group>
       </Group>
       {over && failed > 0 && done > 0 && <Text size="sm">{t("done", { count: done })}</Text>}
+      {existing > 0 && (
+        <Group justify="space-between" wrap="nowrap" gap="xs">
+          <Text size="sm">{t("existing", { count: existing })}</Text>
+          <Button size="compact-sm" variant="default" flex="none" onClick={() => uploads.replace()}>
+            {t("replace_all")}
+          </Button>
+        </Group>
+      )}
       <Progress
         value={share * 100}
         color={over && failed > 0 ? "red" : "brand"}
@@ -117,6 +126,7 @@ function Tool({
 function Row({ upload }: { upload: Upload }) {
   const { id, name, state, size, sent, error, directory } = upload;
   const only = (other: Upload) => other.id === id;
+  const there = error instanceof ApiFailure && error.key === "already_exists";
   return (
     <li>
       <Group justify="space-between" wrap="nowrap" gap="xs">
@@ -135,7 +145,10 @@ function Row({ upload }: { upload: Upload }) {
           {state === "paused" && (
             <Tool icon={IconPlayerPlay} label={t("resume", { name })} onClick={() => uploads.resume(only)} />
           )}
-          {state === "failed" && (
+          {state === "failed" && there && (
+            <Tool icon={IconReplace} label={t("replace", { name })} onClick={() => uploads.replace(only)} />
+          )}
+          {state === "failed" && !there && (
             <Tool icon={IconRefresh} label={t("retry", { name })} onClick={() => uploads.retry(only)} />
           )}
           {state !== "done" && <Tool icon={IconX} label={t("cancel", { name })} onClick={() => uploads.cancel(only)} />}

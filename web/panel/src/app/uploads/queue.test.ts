@@ -10,20 +10,27 @@ const settle = async () => {
 
 /** A transport whose requests end when the test says so. */
 function world() {
-  const requests: { names: string[]; uploads: Upload[]; end: (error?: unknown) => void; signal: AbortSignal }[] = [];
+  const requests: {
+    names: string[];
+    uploads: Upload[];
+    sent: (bytes: number) => void;
+    end: (error?: unknown) => void;
+    signal: AbortSignal;
+  }[] = [];
   const waits: { milliseconds: number; end: () => void }[] = [];
-  const open = (uploads: Upload[], signal: AbortSignal) =>
+  const open = (uploads: Upload[], sent: (bytes: number) => void, signal: AbortSignal) =>
     new Promise<void>((resolve, reject) => {
       requests.push({
         names: uploads.map((upload) => upload.name),
         uploads: uploads.map((upload) => ({ ...upload })),
+        sent,
         end: (error) => (error ? reject(error) : resolve()),
         signal,
       });
     });
   const transport: Transport = {
-    send: (uploads, _sent, signal) => open(uploads, signal),
-    makeFolder: (upload, signal) => open([upload], signal),
+    send: open,
+    makeFolder: (upload, signal) => open([upload], () => {}, signal),
     changed: () => {},
     wait: (milliseconds) => new Promise((end) => waits.push({ milliseconds, end })),
   };
@@ -59,15 +66,53 @@ test("small files share a request of bounded size and number", () => {
 test("when a request of many is refused, each file is sent alone and only the refused one fails", async () => {
   const { queue, requests } = world();
   queue.add([file("good", 1), file("bad", 1)]);
-  requests[0]?.end(new ApiFailure(422, { error: "path_not_allowed" }));
+  requests[0]?.end(new ApiFailure(413, { error: "payload_too_large" }));
   await settle();
   expect(requests.slice(1).map((request) => request.names)).toEqual([["good"], ["bad"]]);
-  expect(requests[1]?.uploads[0]?.overwrite).toBe(true); // the first request may have stored it
   requests[1]?.end();
   requests[2]?.end(new ApiFailure(422, { error: "path_not_allowed" }));
   await settle();
   queue.clear();
   expect(queue.progress().busy).toBe(false);
+});
+
+test("after a refusal what was stored is done, and nothing is replaced until a person says so", async () => {
+  const { queue, requests, waits } = world();
+  queue.add([file("new", 1), file("there", 1), file("last", 1)]);
+  const exists = new ApiFailure(422, { error: "already_exists", stored: 1 });
+  requests[0]?.end(exists);
+  await settle();
+  const resent = requests
+    .slice(1)
+    .flatMap((request) => request.uploads.map(({ name, overwrite }) => [name, overwrite]));
+  expect(resent).toEqual([
+    ["there", false],
+    ["last", false],
+  ]);
+  requests[1]?.end(new ApiFailure(422, { error: "already_exists", stored: 0 }));
+  requests[2]?.end();
+  await settle();
+  waits.splice(0).forEach((wait) => wait.end());
+  await settle();
+  expect(queue.progress()).toMatchObject({ done: 2, failed: 1, existing: 1 });
+  queue.retry();
+  expect(requests.length).toBe(3);
+  queue.replace();
+  expect(requests[3]?.uploads[0]).toMatchObject({ name: "there", overwrite: true });
+});
+
+test("only what was sent whole by a request whose answer is lost may be there already", async () => {
+  const { queue, requests, waits } = world();
+  queue.add([file("whole", 3), file("half", 4)]);
+  requests[0]?.sent(5);
+  requests[0]?.end(new ApiFailure(0, {}));
+  await settle();
+  waits.splice(0).forEach((wait) => wait.end());
+  await settle();
+  expect(requests[1]?.uploads.map(({ name, overwrite }) => [name, overwrite])).toEqual([
+    ["whole", true],
+    ["half", false],
+  ]);
 });
 
 test("the network's failures are tried again after growing delays, and at last told", async () => {

@@ -42,6 +42,8 @@ export interface Progress {
   done: number;
   failed: number;
   paused: number;
+  /** Those of the failed that would replace a file. */
+  existing: number;
   /** Whether something is waiting or being sent. */
   busy: boolean;
   /** Those that people want to see: failed, being sent, paused, and the next ones. */
@@ -62,6 +64,20 @@ const hopeless = new Set(["disk_full", "limit_reached", "service_suspended", "se
 const isTransient = (error: unknown) =>
   error instanceof ApiFailure &&
   (error.status === 0 || error.status === 429 || error.status >= 502 || error.key === "panel_busy");
+
+const isThere = (upload: Upload) => upload.error instanceof ApiFailure && upload.error.key === "already_exists";
+
+/** How many files of a request were stored before it was refused; null when nobody knows, because the answer was lost. */
+function storedBefore(error: unknown): number | null {
+  if (!(error instanceof ApiFailure)) return null;
+  if (typeof error.details.stored === "number") return error.details.stored;
+  return error.status === 0 || error.status >= 500 ? null : 0;
+}
+
+/** Marks what may have arrived by a request whose answer is lost: the file that is there then is the upload's own. */
+function lose(request: Upload[]) {
+  for (const upload of request) if (upload.sent === upload.size) upload.overwrite = true;
+}
 
 /**
  * Uploads files, several at a time. It lives outside of the pages, so moving between them stops nothing. Small files
@@ -113,11 +129,20 @@ export class UploadQueue {
     this.run();
   }
 
-  /** Tries again what failed. The person has seen why, so a file that is there by now is replaced. */
+  /** Tries again what failed for another reason than a file that is there. */
   retry(match: (upload: Upload) => boolean = () => true) {
+    this.again((upload) => !isThere(upload) && match(upload), {});
+  }
+
+  /** Sends again what was refused because a file is there, to replace it. Only a person decides that. */
+  replace(match: (upload: Upload) => boolean = () => true) {
+    this.again((upload) => isThere(upload) && match(upload), { overwrite: true });
+  }
+
+  private again(match: (upload: Upload) => boolean, more: Partial<Upload>) {
     for (const upload of this.uploads) {
       if (upload.state !== "failed" || !match(upload)) continue;
-      Object.assign(upload, { state: "waiting", error: null, attempts: 0, overwrite: true });
+      Object.assign(upload, { state: "waiting", error: null, attempts: 0, ...more });
     }
     this.run();
   }
@@ -145,6 +170,7 @@ export class UploadQueue {
     for (const [controller, batch] of this.running) {
       if (!batch.some(match)) continue;
       this.running.delete(controller);
+      lose(batch);
       for (const upload of batch) {
         this.reset(upload);
         if (match(upload)) then(upload);
@@ -154,11 +180,10 @@ export class UploadQueue {
     this.run();
   }
 
-  /** Puts an upload back into the queue. A part of its request may have arrived: what is there then is its own. */
+  /** Puts an upload back into the queue. */
   private reset(upload: Upload) {
     upload.state = "waiting";
     upload.sent = 0;
-    upload.overwrite = true;
   }
 
   private run() {
@@ -198,17 +223,16 @@ export class UploadQueue {
       failure = error;
     }
     if (!this.running.delete(controller)) return; // paused or cancelled meanwhile
-    if (failure === null) {
-      for (const upload of batch) {
-        upload.state = "done";
-        upload.sent = upload.size;
-        upload.file = null;
-        this.note(upload);
-      }
-    } else {
-      this.fail(batch, failure);
-    }
+    if (failure === null) batch.forEach((upload) => this.finish(upload));
+    else this.fail(batch, failure);
     this.run();
+  }
+
+  private finish(upload: Upload) {
+    upload.state = "done";
+    upload.sent = upload.size;
+    upload.file = null;
+    this.note(upload);
   }
 
   /** Shares the bytes of a request out among its files, in their order. */
@@ -220,7 +244,11 @@ export class UploadQueue {
     this.tell();
   }
 
-  private fail(batch: Upload[], error: unknown) {
+  private fail(request: Upload[], error: unknown) {
+    const stored = storedBefore(error);
+    if (stored === null) lose(request);
+    request.slice(0, stored ?? 0).forEach((upload) => this.finish(upload));
+    const batch = request.slice(stored ?? 0);
     if (isTransient(error) && batch.every((upload) => upload.attempts + 1 < mostAttempts)) {
       const attempts = Math.max(...batch.map((upload) => ++upload.attempts));
       batch.forEach((upload) => this.reset(upload));
@@ -233,7 +261,7 @@ export class UploadQueue {
       return;
     }
     if (batch.length > 1) {
-      // One file was refused, and the answer does not say which.
+      // Each file is judged by itself.
       for (const upload of batch) {
         this.reset(upload);
         upload.alone = true;
@@ -275,12 +303,23 @@ export class UploadQueue {
   }
 
   private measure(): Progress {
-    const progress: Progress = { total: 0, sent: 0, files: 0, done: 0, failed: 0, paused: 0, busy: false, shown: [] };
+    const progress: Progress = {
+      total: 0,
+      sent: 0,
+      files: 0,
+      done: 0,
+      failed: 0,
+      existing: 0,
+      paused: 0,
+      busy: false,
+      shown: [],
+    };
     const groups: Record<UploadState, Upload[]> = { failed: [], sending: [], paused: [], waiting: [], done: [] };
     for (const upload of this.uploads) {
       groups[upload.state].push(upload);
       if (upload.state === "failed") {
         progress.failed++;
+        if (isThere(upload)) progress.existing++;
         continue; // the bar shows what will arrive
       }
       progress.files++;
