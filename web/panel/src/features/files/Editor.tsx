@@ -18,11 +18,15 @@ import { downloadOf, opened, readFile, site, writeFile, type Content } from "./a
 import { basics, languageOf, merging } from "./codemirror";
 import classes from "./Editor.module.css";
 import { Crumbs } from "./Files";
+import { keepMixed, separatorOf, textOf } from "./lines";
 import { baseName, parent } from "./paths";
 import { t } from "./texts";
 
 /** Texts that were written and not saved, by service and path: they outlive the page when the language changes. */
 const drafts = new Map<string, { text: string; etag: string }>();
+
+/** A version of the file, with what separates its lines. */
+const version = (text: string, etag: string) => ({ text, etag, separator: separatorOf(text) });
 
 /** The editor of a text. */
 export function Editor({ service, path, line }: { service: number; path: string; line?: number }) {
@@ -77,7 +81,7 @@ function TextEditor({
   const { data: home } = useQuery(site(service));
   const place = useRef<HTMLDivElement>(null);
   const editor = useRef<EditorView | null>(null);
-  const [saved, setSaved] = useState({ text: content.content, etag: content.etag });
+  const [saved, setSaved] = useState(() => version(content.content, content.etag));
   const [dirty, setDirty] = useState(drafts.has(key));
   const [busy, setBusy] = useState(false);
   const [theirs, setTheirs] = useState<Content | null>(null);
@@ -86,20 +90,22 @@ function TextEditor({
   useEffect(() => {
     let gone = false;
     const draft = drafts.get(key);
-    if (draft) base.current = { text: base.current.text, etag: draft.etag };
+    if (draft) base.current = { ...base.current, etag: draft.etag };
     void languageOf(name)
       .catch(() => null) // without colours one can write as well
       .then((language) => {
         if (gone || !place.current) return;
+        const doc = draft?.text ?? base.current.text;
         const view = new EditorView({
           parent: place.current,
           state: EditorState.create({
-            doc: draft?.text ?? base.current.text,
+            doc,
             extensions: [
+              keepMixed(doc),
               basics(t("editor.label", { name }), language),
               EditorView.updateListener.of((update) => {
                 if (!update.docChanged) return;
-                const text = update.state.doc.toString();
+                const text = textOf(update.state, base.current.separator);
                 const changed = text !== base.current.text;
                 if (changed) drafts.set(key, { text, etag: base.current.etag });
                 else drafts.delete(key);
@@ -124,10 +130,10 @@ function TextEditor({
 
   const settle = useCallback(
     (text: string, etag: string) => {
-      base.current = { text, etag };
+      base.current = version(text, etag);
       setSaved(base.current);
-      const now = editor.current?.state.doc.toString();
-      const changed = now !== undefined && now !== text; // typed while it was being saved
+      const now = editor.current && textOf(editor.current.state, base.current.separator);
+      const changed = now !== null && now !== text; // typed while it was being saved
       if (changed) drafts.set(key, { text: now, etag });
       else drafts.delete(key);
       setDirty(changed);
@@ -140,7 +146,7 @@ function TextEditor({
   const save = useCallback(async () => {
     const view = editor.current;
     if (!view || busy) return;
-    const text = view.state.doc.toString();
+    const text = textOf(view.state, base.current.separator);
     setBusy(true);
     try {
       const entry = await writeFile(service, path, text, base.current.etag);
@@ -155,7 +161,7 @@ function TextEditor({
       try {
         // Somebody else has written meanwhile: show the difference, and let the next save replace what was seen.
         const other = await readFile(service, path);
-        base.current = { text: other.content, etag: other.etag };
+        base.current = version(other.content, other.etag);
         drafts.set(key, { text, etag: other.etag });
         setTheirs(other);
         view.dispatch({
