@@ -4,8 +4,9 @@ import { useQueries, useQuery, type UseQueryOptions } from "@tanstack/react-quer
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 
+import { ApiFailure } from "~/api/failure";
 import { boot, isOn } from "~/app/boot";
-import { money } from "~/i18n/formats";
+import { money, number } from "~/i18n/formats";
 import { AnchorLink } from "~/ui/AnchorLink";
 import { Load } from "~/ui/Load";
 import { PageHeader } from "~/ui/PageHeader";
@@ -28,7 +29,7 @@ import {
   type Service,
   type Usage,
 } from "./api";
-import { needs, type Need } from "./needs";
+import { lookedAt, needs, type Need } from "./needs";
 import { t } from "./texts";
 
 /** What needs the reader: money for renewals, faults, news, and their services. */
@@ -65,8 +66,18 @@ export function Overview() {
 
 const near = 14 * 24 * 3600 * 1000;
 
-/** The answers of one query for each service, by its id. What a server does not have is left out. */
-function useOfEach<T>(services: Service[], query: (id: number) => unknown, on: boolean): Map<number, T> {
+/** The answers of one query for each service, by its id. */
+interface OfEach<T> {
+  data: Map<number, T>;
+  /** The services whose query failed. What a server does not have is no failure. */
+  failed: Set<number>;
+  pending: boolean;
+}
+
+const isMissing = (error: unknown) =>
+  error instanceof ApiFailure && ["unsupported_operation", "section_disabled"].includes(error.key);
+
+function useOfEach<T>(services: Service[], query: (id: number) => unknown, on: boolean): OfEach<T> {
   return useQueries({
     queries: services.map((one) => ({
       ...(query(one.id) as UseQueryOptions<T>),
@@ -74,18 +85,28 @@ function useOfEach<T>(services: Service[], query: (id: number) => unknown, on: b
       retry: false,
       retryOnMount: false,
     })),
-    combine: (results) =>
-      new Map(
-        results.flatMap((result, at) => {
-          const id = services[at]?.id;
-          return id !== undefined && result.data !== undefined ? [[id, result.data] as const] : [];
-        }),
-      ),
+    combine: (results) => {
+      const of = results.flatMap((result, at) => (services[at] ? [{ id: services[at].id, ...result }] : []));
+      return {
+        data: new Map(of.flatMap(({ id, data }) => (data === undefined ? [] : [[id, data] as const]))),
+        failed: new Set(of.flatMap(({ id, error }) => (error && !isMissing(error) ? [id] : []))),
+        pending: of.some(({ isLoading }) => isLoading),
+      };
+    },
   });
 }
 
-/** What needs the reader. */
-function useNeeds(): Need[] {
+interface Seen {
+  all: Need[];
+  /** Something is still being read. */
+  pending: boolean;
+  /** Something that is no service's could not be read. */
+  failed: boolean;
+  services: { seen: number; total: number };
+}
+
+/** What needs the reader, and how much was looked at to find it. */
+function useNeeds(): Seen {
   const [soon] = useState(() => new Date(Date.now() + near));
   const list = useQuery({ ...overviewServices, enabled: isOn("services") });
   const balance = useQuery({ ...wallet, enabled: isOn("wallet") });
@@ -97,26 +118,36 @@ function useNeeds(): Need[] {
   const used = useOfEach<Usage>(active, usage, managed);
   const certified = useOfEach<{ data: Certificate[] }>(active, certificates, managed);
   const found = useOfEach<{ data: Insight[] }>(active, insights, isOn("ai"));
-  return needs(
+  const answered = (id: number) =>
+    active.some((one) => one.id === id) && ![used, certified, found].some((each) => each.failed.has(id));
+  const whole = [list, balance, orders, names];
+  const all = needs(
     {
       orders: orders.data?.data ?? [],
       wallet: balance.data,
       services,
       domains: names.data?.data ?? [],
-      usage: used,
-      certificates: new Map([...certified].map(([id, answer]) => [id, answer.data])),
-      insights: new Map([...found].map(([id, answer]) => [id, answer.data])),
+      usage: used.data,
+      certificates: new Map([...certified.data].map(([id, answer]) => [id, answer.data])),
+      insights: new Map([...found.data].map(([id, answer]) => [id, answer.data])),
     },
     soon,
     money,
   );
+  return {
+    all,
+    pending: [...whole, used, certified, found].some((one) => ("pending" in one ? one.pending : one.isLoading)),
+    failed: whole.some((one) => one.isError),
+    services: { seen: lookedAt(services, answered), total: list.data?.meta.total ?? 0 },
+  };
 }
 
 function Needs() {
-  const all = useNeeds();
-  const list = useQuery({ ...overviewServices, enabled: isOn("services") });
-  if (all.length === 0) {
-    return !list.data || list.data.data.length === 0 ? null : (
+  const { all, pending, failed, services } = useNeeds();
+  const unseen = services.seen < services.total;
+  if (all.length === 0 && pending) return null;
+  if (all.length === 0 && !failed && !unseen) {
+    return services.total === 0 ? null : (
       <Group gap="xs">
         <IconCircleCheck size={20} color="var(--status-good)" aria-hidden />
         <Text>{t("needs.none")}</Text>
@@ -134,6 +165,13 @@ function Needs() {
             </Anchor>
           </Group>
         ))}
+        {failed && <Status tone="warn" label={t("needs.failed")} />}
+        {unseen && !pending && (
+          <Text size="sm">
+            {t("needs.unseen", { seen: number(services.seen), total: number(services.total) })}{" "}
+            <AnchorLink to="/services">{t("services.all")}</AnchorLink>
+          </Text>
+        )}
       </Stack>
     </SectionCard>
   );

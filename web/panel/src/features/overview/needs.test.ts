@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { needs } from "./needs";
+import { lookedAt, needs } from "./needs";
 
 type Seen = Parameters<typeof needs>[0];
 
@@ -38,6 +38,24 @@ test("what is worse stands first", () => {
   const usage = new Map([[7, { disk_mb: { used: 95, limit: 100, percent: 95 } }]]) as unknown as Seen["usage"];
   const certificates = new Map([[7, [{ status: "failed", common_name: "shop.uz" } as const]]]);
   expect(texts({ services: [service], usage, certificates })).toEqual(["need.certificate", "need.disk"]);
+});
+
+test("a need leads to the page that mends it", () => {
+  const certificates = new Map([[7, [{ status: "failed", common_name: "shop.uz" } as const]]]);
+  const insights = new Map([[7, [{ id: 2, severity: "high", title: "b" } as const]]]);
+  expect(needs({ ...none, services: [service], certificates, insights }, soon, amount).map((need) => need.to)).toEqual([
+    "/services/7/certificates",
+    "/services/7/health",
+  ]);
+});
+
+test("a service whose answers are missing was not looked at", () => {
+  const services = [
+    { id: 1, status: "active" } as const,
+    { id: 2, status: "active" } as const,
+    { id: 3, status: "suspended" } as const,
+  ];
+  expect(lookedAt(services, (id) => id === 1)).toBe(2);
 });
 
 test("small insights need nobody", () => {

@@ -39,6 +39,10 @@ interface Seen {
 
 const nameOf = (service: Schemas["Service"]) => service.unicode_domain ?? service.label;
 
+/** How many of the services were looked at: those whose answers are there, and those that are not active, which need none. */
+export const lookedAt = (services: Pick<Schemas["Service"], "id" | "status">[], answered: (id: number) => boolean) =>
+  services.filter((one) => one.status !== "active" || answered(one.id)).length;
+
 /** What needs the reader, the worst first. `soon` is the time until which an end counts as near. */
 export function needs(seen: Seen, soon: Date, amount: (value: Schemas["Money"]) => string): Need[] {
   const all: Need[] = [];
@@ -91,10 +95,12 @@ export function needs(seen: Seen, soon: Date, amount: (value: Schemas["Money"]) 
     }
     for (const one of seen.certificates.get(service.id) ?? [])
       if (["failed", "expired", "expiring"].includes(one.status))
-        add(one.status === "expiring" ? "warn" : "bad", "need.certificate", home, { domain: one.common_name });
+        add(one.status === "expiring" ? "warn" : "bad", "need.certificate", `${home}/certificates`, {
+          domain: one.common_name,
+        });
     for (const one of seen.insights.get(service.id) ?? [])
       if (one.severity === "critical" || one.severity === "high")
-        add(one.severity === "critical" ? "bad" : "warn", "need.insight", home, { title: one.title });
+        add(one.severity === "critical" ? "bad" : "warn", "need.insight", `${home}/health`, { title: one.title });
   }
   for (const domain of seen.domains) {
     const values = { name: domain.unicode_name };
