@@ -49,6 +49,18 @@ test("a choice outlives a reload, and an unknown coupon is said beside its field
   await expect(page.getByLabel("Coupon")).toHaveAccessibleDescription(/.+/);
 });
 
+test("the button names the whole sum, and the extra that was chosen follows by itself", async ({ page, customer }) => {
+  await customer.credit(200);
+  await page.goto(`/panel/order?plan=business&period=1&domain=${unique("shop")}.example.com`);
+  await page.getByRole("checkbox", { name: "10 GB of disk" }).check();
+  await page.getByRole("button", { name: "Go to payment" }).click();
+  const payment = page.getByRole("region", { name: "Payment" });
+  await expect(payment.getByText("Extras, when the service stands")).toBeVisible();
+  const together = /Together\s*(\$[\d.]+)/.exec(await payment.innerText())?.[1] ?? "no sum";
+  await payment.getByRole("button", { name: `Pay ${together}` }).click();
+  await expect(page.getByText("Added", { exact: true })).toBeVisible({ timeout: 60_000 });
+});
+
 test("renewing, another plan and an extra show the price before the click", async ({ page, customer }) => {
   const service = await customer.service({ plan: 0 });
   await page.goto(`/panel/services/${service}/plan`);

@@ -32,7 +32,7 @@ import {
   wallet,
   type Order,
 } from "./api";
-import { addonPrice, readAddons, type Choice } from "./choice";
+import { addonPrice, isAgreed, readAddons, type Choice } from "./choice";
 import { OrderStatus } from "./status";
 import { t } from "./texts";
 
@@ -207,6 +207,7 @@ function Payment({ order, extras }: { order: Order; extras: Extras }) {
   const zero = times(order.total, 0);
   const extra = sum(zero, ...addons, ...(registration ? [registration] : []));
   const total = sum(order.total, extra);
+  const counting = known.isLoading || check.isLoading;
 
   const pay = async () => {
     setBusy(true);
@@ -214,7 +215,7 @@ function Payment({ order, extras }: { order: Order; extras: Extras }) {
     try {
       if (registration) await registerDomain(order.id, { domain, contact: tidy(contact.getValues()) });
       const paid = await payOrder(order.id);
-      sessionStorage.setItem(paidHere(order.id), "1");
+      sessionStorage.setItem(agreedHere(order.id), String(sum(zero, ...addons).usd_cents));
       queries.setQueryData(["order", order.id], paid);
       void queries.invalidateQueries({ queryKey: ["wallet"] });
       void queries.invalidateQueries({ queryKey: ["orders"] });
@@ -270,11 +271,11 @@ function Payment({ order, extras }: { order: Order; extras: Extras }) {
                     <Button
                       size="md"
                       fullWidth
-                      loading={busy}
+                      loading={busy || counting}
                       type={registration ? "submit" : "button"}
                       onClick={registration ? undefined : () => void pay()}
                     >
-                      {t("pay.now", { amount: money(registration ? sum(order.total, registration) : order.total) })}
+                      {t("pay.now", { amount: money(total) })}
                     </Button>
                   </Stack>
                 </form>
@@ -305,8 +306,8 @@ function backTo(id: number, extras: Extras): string {
   return `/orders/${id}${query && `?${query}`}`;
 }
 
-/** Remembers that this browser has paid the order, so that chosen extras follow without another question. */
-const paidHere = (id: number) => `stead.paid.${id}`;
+/** Remembers what was agreed to for the extras when this browser paid the order: they follow without another question. */
+const agreedHere = (id: number) => `stead.agreed.${id}`;
 
 /** What became of an order that was paid or ended. */
 function Outcome({ order, extras }: { order: Order; extras: Extras }) {
@@ -390,7 +391,7 @@ function Stage({ state, label }: { state: "done" | "now" | "later"; label: strin
   );
 }
 
-/** The extras that were chosen with the order: they follow by themselves once, when this browser has paid for it. */
+/** The extras that were chosen with the order: they follow by themselves once, when they cost no more than was agreed to here. */
 function ChosenAddons({ order, service, chosen }: { order: number; service: number; chosen: string }) {
   const queries = useQueryClient();
   const query = useQuery(offers(service));
@@ -413,9 +414,10 @@ function ChosenAddons({ order, service, chosen }: { order: number; service: numb
   });
   const ready = query.data !== undefined;
   useEffect(() => {
-    if (!ready || offered.length === 0 || !sessionStorage.getItem(paidHere(order))) return;
-    sessionStorage.removeItem(paidHere(order));
-    mutate();
+    if (!ready || offered.length === 0) return;
+    const agreed = sessionStorage.getItem(agreedHere(order));
+    sessionStorage.removeItem(agreedHere(order));
+    if (isAgreed(cost, agreed)) mutate();
     // Once, when the offers are there.
     // eslint-disable-next-line react-hooks/exhaustive-deps
   }, [ready]);
@@ -426,6 +428,7 @@ function ChosenAddons({ order, service, chosen }: { order: number; service: numb
         <Text fw={600}>{t("addons.title")}</Text>
         <Text>{Object.keys(wanted).length > 0 && offered.map((one) => inLang(one.name)).join(", ")}</Text>
         <ErrorNote error={error} />
+        {status === "idle" && first && <Text size="sm">{t("addons.ask")}</Text>}
         {status === "success" ? (
           <Text c="var(--status-good)">{t("addons.done")}</Text>
         ) : first ? (

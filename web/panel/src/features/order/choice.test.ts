@@ -1,7 +1,16 @@
 import { expect, test } from "vitest";
 
 import type { Addon, Plan } from "./api";
-import { addonPrice, cleanDomain, domainProblem, readAddons, readChoice, saving, writeAddons } from "./choice";
+import {
+  addonPrice,
+  cleanDomain,
+  domainProblem,
+  isAgreed,
+  readAddons,
+  readChoice,
+  saving,
+  writeAddons,
+} from "./choice";
 
 const usd = (cents: number) => ({ usd_cents: cents, amount: cents, currency: "USD", display: "" });
 const plan = {
@@ -40,6 +49,15 @@ test("an extra without a price for the period is bought as often as it takes", (
   } as unknown as Addon;
   expect(addonPrice(addon, 24)).toEqual({ price: usd(1200), count: 2 });
   expect(addonPrice(addon, 6)).toEqual({ price: usd(100), count: 6 });
+});
+
+test.each([
+  ["300", true],
+  ["301", true],
+  ["299", false],
+  [null, false],
+])("charges of 300 cents where %j were agreed to", (agreed, want) => {
+  expect(isAgreed([usd(100), usd(200)], agreed)).toBe(want);
 });
 
 test.each([

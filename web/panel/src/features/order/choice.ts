@@ -83,6 +83,10 @@ export function addonPrice(addon: Addon, months: number) {
   return best && { price: best.price, count: months / best.period_months };
 }
 
+/** Whether charges are not more than the cents that somebody has agreed to; nobody has when none are known. */
+export const isAgreed = (charges: { usd_cents: number }[], agreed: string | null) =>
+  agreed !== null && charges.reduce((all, one) => all + one.usd_cents, 0) <= Number(agreed);
+
 type DomainProblem = "domain.empty" | "domain.form" | "domain.www";
 
 /** Why a name is not one of a site; null when it is. International names are taken as they are written. */
