@@ -7,6 +7,10 @@ import { t } from "./texts";
 /** A short text that something was done. */
 export const done = (message: string) => notifications.show({ message, color: "green", autoClose: 4000 });
 
+/** A text that something did not come about, though the request was answered. It stays until it is closed. */
+export const refused = (message: string) =>
+  notifications.show({ message, color: "red", autoClose: false, withCloseButton: true });
+
 /** What was refused, where no form shows it. */
 export const failed = (error: unknown) => {
   if (isAbort(error)) return;

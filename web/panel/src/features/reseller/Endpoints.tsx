@@ -8,7 +8,7 @@ import { Copy } from "~/ui/Copy";
 import { DataTable } from "~/ui/DataTable";
 import { ErrorNote } from "~/ui/ErrorNote";
 import { Load } from "~/ui/Load";
-import { done } from "~/ui/notice";
+import { done, refused } from "~/ui/notice";
 import { cause } from "~/ui/outage/outage";
 import { Status } from "~/ui/Status";
 import { When } from "~/ui/When";
@@ -90,7 +90,8 @@ export function Endpoints({ world }: { world: World }) {
   const test = async (row: Endpoint) => {
     const answer = await testEndpoint(world, row.id);
     if (answer.status === "success") done(t("endpoint.arrived", { status: answer.http_status ?? "–" }));
-    else done(t("endpoint.failed", { why: answer.error_key ? cause(answer.error_key) : String(answer.http_status) }));
+    else
+      refused(t("endpoint.failed", { why: answer.error_key ? cause(answer.error_key) : String(answer.http_status) }));
   };
   return (
     <Load query={query}>

@@ -15,7 +15,7 @@ import { Status } from "~/ui/Status";
 import { When } from "~/ui/When";
 
 import { coupons, createCoupon, disableCoupon, plans, type Coupon } from "./api";
-import { namesIn, offOf, priceAfter, type Off } from "./off";
+import { couponState, namesIn, offOf, priceAfter, type Off } from "./off";
 import { t } from "./texts";
 
 const worth = (row: Coupon) =>
@@ -43,6 +43,7 @@ function PricesAfter({ off, of }: { off: Off; of: string }) {
 
 export function Coupons() {
   const query = useQuery(coupons);
+  const now = new Date(query.dataUpdatedAt);
   const queries = useQueryClient();
   const changed = async (message: string) => {
     await queries.invalidateQueries({ queryKey: ["staff", "coupons"] });
@@ -104,12 +105,10 @@ export function Coupons() {
                 {
                   key: "state",
                   label: shared("column.status"),
-                  render: (row) => (
-                    <Status
-                      tone={row.disabled_at ? "neutral" : "good"}
-                      label={t(row.disabled_at ? "coupons.over" : "coupons.valid")}
-                    />
-                  ),
+                  render: (row) => {
+                    const state = couponState(row, now);
+                    return <Status tone={state === "valid" ? "good" : "neutral"} label={t(`coupons.${state}`)} />;
+                  },
                 },
                 {
                   key: "redeemed",
