@@ -1,7 +1,9 @@
 import { Alert, Anchor, Card, Group, SimpleGrid, Stack, Text, Title } from "@mantine/core";
 import { IconExternalLink } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
 
+import { isOn } from "~/app/boot";
 import { money } from "~/i18n/formats";
 import { Copy } from "~/ui/Copy";
 import { Load } from "~/ui/Load";
@@ -52,22 +54,75 @@ function StateNote({ service }: { service: Service }) {
         </Alert>
       );
     case "past_due":
-      return <Alert color="orange" title={t("note.past_due")} />;
+      return (
+        <Alert color="orange" title={t("note.past_due")}>
+          <Ways service={service.id} ways={["renew", "top_up"]} />
+        </Alert>
+      );
     case "suspended":
       return (
         <Alert color="red" title={t("note.suspended")}>
-          {service.terminates_at && (
-            <>
-              {t("note.terminates")} <When time={service.terminates_at} form="day" />
-            </>
-          )}
+          <Stack gap="xs">
+            {service.suspend_reason && <Text size="sm">{t(`note.reason.${service.suspend_reason}`)}</Text>}
+            {service.terminates_at && (
+              <Text size="sm">
+                {t("note.terminates")} <When time={service.terminates_at} form="day" />
+              </Text>
+            )}
+            <Ways service={service.id} ways={waysBack[service.suspend_reason ?? "manual"]} />
+          </Stack>
         </Alert>
       );
     case "failed":
-      return <Alert color="red" title={t("note.failed")} />;
+      return (
+        <Alert color="red" title={t("note.failed")}>
+          <Ways service={service.id} ways={["order", "support"]} />
+        </Alert>
+      );
+    case "terminating":
+    case "terminated":
+    case "cancelled":
+      return (
+        <Alert color="gray" title={t(`note.${service.status}`)}>
+          <Ways service={service.id} ways={["order", "support"]} />
+        </Alert>
+      );
     default:
       return null;
   }
+}
+
+type Way = "renew" | "top_up" | "plan" | "order" | "support";
+
+/** What brings a suspended service back, by the reason. */
+const waysBack: Record<NonNullable<Service["suspend_reason"]>, Way[]> = {
+  unpaid: ["renew", "top_up"],
+  resource_limit: ["plan", "support"],
+  abuse: ["support"],
+  manual: ["support"],
+};
+
+/** Links to the pages where the owner does something about a state; those that the company has switched off are left out. */
+function Ways({ service, ways }: { service: number; ways: Way[] }) {
+  const plan = `/services/${service}/plan`;
+  const pages = {
+    renew: { to: plan, section: "services" },
+    plan: { to: plan, section: "services" },
+    top_up: { to: "/wallet", section: "wallet" },
+    order: { to: "/order", section: "orders" },
+    support: { to: "/support/new", section: "account" },
+  };
+  return (
+    <Group gap="md">
+      {ways
+        .filter((way) => isOn(pages[way].section))
+        .map((way) => (
+          <Anchor key={way} component={Link} to={pages[way].to} size="sm">
+            {t(`way.${way}`)}
+          </Anchor>
+        ))}
+    </Group>
+  );
 }
 
 function Address({ service }: { service: Service }) {
