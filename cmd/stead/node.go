@@ -1,9 +1,11 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -17,7 +19,9 @@ import (
 	"stead.dev/stead/internal/node/mailguard"
 	"stead.dev/stead/internal/node/setup"
 	"stead.dev/stead/internal/node/trial"
+	"stead.dev/stead/internal/node/upgrade"
 	"stead.dev/stead/internal/platform/labels"
+	"stead.dev/stead/internal/platform/observe"
 )
 
 // nodeCmd has the commands of a separate hosting machine.
@@ -30,13 +34,24 @@ type nodeCmd struct {
 
 type nodeRun struct{}
 
-// Run serves until the process is told to stop.
+// Run serves until the process is told to stop, or is to go on as another program.
 func (nodeRun) Run(e *environment) error {
+	program, ctx, err := upgrade.Begin(e.ctx, e.version, observe.NewLog(e.stderr, slog.LevelInfo))
+	if err != nil {
+		return err
+	}
+	if ctx.Err() == nil {
+		err = e.serveNode(ctx, program)
+	}
+	return program.End(err, os.Args, e.environ)
+}
+
+func (e *environment) serveNode(ctx context.Context, program *upgrade.Program) error {
 	cfg, err := e.load(nil)
 	if err != nil {
 		return err
 	}
-	return app.RunNode(e.ctx, cfg, app.Options{Version: e.version})
+	return app.RunNode(ctx, cfg, app.Options{Version: e.version, Upgrade: program})
 }
 
 type nodeJoin struct {
@@ -145,6 +160,7 @@ type nodesCmd struct {
 	Maintenance nodesMaintenance `cmd:"" help:"Say that a node is worked at: nothing new is placed on it, and nobody is alarmed."`
 	Drain       nodesDrain       `cmd:"" help:"Place no more services on a node; it keeps those it has."`
 	Resume      nodesResume      `cmd:"" help:"Place services on a drained node again."`
+	Upgrade     nodesUpgrade     `cmd:"" help:"Have nodes run this program's version, one after the other; ends at the first that does not come back."`
 	Checks      nodesChecks      `cmd:"" help:"Say whether a node makes checks of monitors, and for which region."`
 	Evacuate    nodesEvacuate    `cmd:"" help:"Move all services of a living node to others, and place no more on it."`
 	Recover     nodesRecover     `cmd:"" help:"Make the services of a dead node on others, out of their newest backups."`

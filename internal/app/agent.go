@@ -88,7 +88,10 @@ func RunNode(ctx context.Context, cfg config.Config, opts Options) (err error) {
 		defer cancel()
 		err = errors.Join(err, traces.Close(last))
 	}()
-	a := agent.Config{Dir: agentDir(cfg), Version: opts.Version, Now: now.Now, Log: log, Traces: traces}
+	a := agent.Config{Dir: agentDir(cfg), Version: opts.Version, Now: now.Now, Log: log, Traces: traces, Program: opts.Upgrade}
+	if a.Program != nil {
+		a.Program.Allowed = cfg.NodeUpgrades
+	}
 	member, err := agent.Joined(a.Dir)
 	if err != nil {
 		return err

@@ -14,6 +14,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/mattn/go-isatty"
 
+	"stead.dev/stead/internal/node/upgrade"
 	"stead.dev/stead/internal/platform/clock"
 	"stead.dev/stead/internal/platform/config"
 	"stead.dev/stead/internal/platform/controlbackup"
@@ -40,6 +41,8 @@ type Options struct {
 	Notices io.Writer
 	// Program is the name under which the program was started, for messages that say what to type.
 	Program string
+	// Upgrade is the program of an agent's process, which the control plane can exchange; nil: it cannot.
+	Upgrade *upgrade.Program
 	// Clock is the time; by default that of the machine, or of the database where several machines share one, moved by the
 	// configured offset.
 	Clock clock.Clock

@@ -315,6 +315,7 @@ func (c *core) build(ctx context.Context, as role) (err error) {
 	c.admin.Hosting = admin.Hosting{
 		Sites: c.hosting, DNS: c.dns, Databases: c.databases, Mail: c.mail, Cron: c.cron, Secrets: c.credentials, Panels: c.contentPanels(as),
 	}
+	c.admin.Agents = agents{panels: c.contentPanels(as), version: c.version}
 	c.introduce()
 	c.modules = c.listModules()
 	return c.connect()

@@ -58,7 +58,7 @@ func (w *staffWorld) staffToken(id int64, scopes ...string) string {
 // staffRefusals are operations that the world has nothing for; their refusals are the test.
 var staffRefusals = map[string]string{
 	"staff.orders.retry": "nothing_to_retry", "staff.services.retry": "nothing_to_retry",
-	"staff.services.move": "service_not_on_node", "staff.nodes.evacuate": "node_silent",
+	"staff.services.move": "service_not_on_node", "staff.nodes.evacuate": "node_silent", "staff.nodes.upgrade": "node_away",
 }
 
 // onePixel is a picture.
@@ -243,7 +243,7 @@ func (w *staffWorld) recorded() (n int) {
 // dangerous are the operations of staff that need a recent proof of who calls, beside all that move money (docs/admin.md).
 var dangerous = []string{
 	"staff.staff.set_role", "staff.staff.remove", "staff.customers.reset_two_factor", "staff.customers.sign_in_as", "staff.topups.confirm",
-	"staff.services.terminate", "staff.nodes.add", "staff.nodes.rejoin", "staff.nodes.recover",
+	"staff.services.terminate", "staff.nodes.add", "staff.nodes.rejoin", "staff.nodes.recover", "staff.nodes.upgrade",
 }
 
 func TestEveryOperationOfStaff(t *testing.T) {

@@ -70,7 +70,9 @@ type Sections struct {
 	// Inbox takes mails to tickets; it is set after the sections, which record by Admin, are made.
 	Inbox Inbox
 	// Hosting is what an import of accounts works with; it is set after the sections are made.
-	Hosting      Hosting
+	Hosting Hosting
+	// Agents are asked to upgrade; it is set after the sections are made.
+	Agents       Agents
 	Provisioning Provisioning
 	Jobs         *jobs.Queue
 	Clock        clock.Clock

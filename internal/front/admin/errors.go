@@ -13,3 +13,16 @@ var errNothingToCancel = fault.Define(fault.KindUnprocessable, "nothing_to_cance
 
 // errNothingToRetry says that nothing waits for another attempt.
 var errNothingToRetry = fault.Define(fault.KindUnprocessable, "nothing_to_retry")
+
+// errNodeAway refuses to upgrade a node that is worked at or does not report.
+var errNodeAway = fault.Define(fault.KindConflict, "node_away")
+
+// Refusals of an upgrade by the node itself.
+var (
+	ErrUpgradeUnsupported = fault.Define(fault.KindUnprocessable, "upgrade_unsupported")
+	ErrUpgradeOff         = fault.Define(fault.KindUnprocessable, "upgrade_off")
+	ErrUpgradePackaged    = fault.Define(fault.KindUnprocessable, "upgrade_packaged")
+	ErrUpgradePlatform    = fault.Define(fault.KindUnprocessable, "upgrade_platform")
+	ErrUpgradeNotNewer    = fault.Define(fault.KindUnprocessable, "upgrade_not_newer")
+	ErrUpgradeBroken      = fault.Define(fault.KindUnprocessable, "upgrade_broken")
+)

@@ -25,6 +25,7 @@ import (
 	"sync"
 	"time"
 
+	"stead.dev/stead/internal/node/upgrade"
 	"stead.dev/stead/internal/platform/atomicfile"
 	"stead.dev/stead/internal/platform/clock"
 	"stead.dev/stead/internal/platform/nodelink"
@@ -252,6 +253,8 @@ type Config struct {
 	Prober Prober
 	// CheckEvery is the mean pause between messages about checks; 0: nodelink.CheckEvery.
 	CheckEvery time.Duration
+	// Program is the program of this process; nil: the control plane cannot exchange it.
+	Program *upgrade.Program
 }
 
 // Agent is a machine that has joined.
@@ -297,8 +300,12 @@ const (
 
 // Run serves the panel on ln, reports and renews until ctx ends; running calls then get grace.
 func (a *Agent) Run(ctx context.Context, ln net.Listener, grace time.Duration) error {
+	handler := remote.Ending(ctx, a.cfg.Traces.Calls(a.cfg.Log, a.cfg.Now, remote.Handler(a.cfg.Panel, a.cfg.Version)))
+	if a.cfg.Program != nil {
+		handler = remote.Upgradable(handler, a.cfg.Version, a.cfg.Program.Take)
+	}
 	srv := &http.Server{
-		Handler:           remote.Ending(ctx, a.cfg.Traces.Calls(a.cfg.Log, a.cfg.Now, remote.Handler(a.cfg.Panel, a.cfg.Version))),
+		Handler:           handler,
 		TLSConfig:         a.identity.Server(func(name string) bool { return name == nodelink.Control }, false),
 		ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout,
 		// Detects a control plane that was cut off, and ends its calls.
@@ -377,6 +384,9 @@ func (a *Agent) report(ctx context.Context) error {
 	answer, err := sendUpTo[nodelink.Reported](ctx, a.control, a.member.URL+nodelink.ReportPath, r, nodelink.MostReportedSize)
 	if err != nil {
 		return err
+	}
+	if a.cfg.Program != nil {
+		a.cfg.Program.Proven()
 	}
 	a.leave(ctx, answer.Left)
 	return nil

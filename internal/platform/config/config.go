@@ -114,6 +114,7 @@ type Config struct {
 	NodesListen     string        `setting:"nodes_listen" default:"off" doc:"address that hosting machines of their own join and report at, such as 0.0.0.0:8444; its TLS is Stead's own, so nothing may end it on the way; off: none"`
 	NodesURL        string        `setting:"nodes_url" doc:"how those machines reach nodes_listen, such as https://panel.example.com:8444"`
 	AgentListen     string        `setting:"agent_listen" default:"0.0.0.0:8443" doc:"of stead node: address where the control plane calls this machine"`
+	NodeUpgrades    bool          `setting:"node_upgrades" default:"false" doc:"of stead node: let the control plane exchange the agent's program, which runs as root, for its own newer one (stead admin nodes upgrade)"`
 	MoveWait        time.Duration `setting:"move_wait" default:"1h" doc:"most that the move of a service to another machine waits until caches of the DNS have forgotten where it was; 0s: none waits"`
 	NodeLocation    string        `setting:"node_location" doc:"where the embedded node is, in the words of plans' locations"`
 	BackupStore     string        `setting:"backup_store" doc:"where a hosting machine keeps backups: a folder, or on a linux machine s3:https://s3.example.com/bucket/prefix; without it, a folder of the machine itself, which is lost with it"`

@@ -71,8 +71,11 @@ var descriptions = map[string]string{ //nolint:gosec // G101: it speaks of passw
 	"nodes.recover":  "For a machine that does not come back: what was written after the newest backups is lost.",
 	"nodes.rejoin":   "The token is shown this once. The machine takes the node's name.",
 	"nodes.resume":   "It takes back a drain.",
-	"orders.list":    "Of all customers, or of one.",
-	"orders.get":     "With what was paid, and how far the delivery is.",
+	"nodes.upgrade": "The node gets the program of the replica that answers, and runs it at once. It is back when `nodes.list` has it with that version; wait for that before " +
+		"you upgrade the next one. A program that does not start there, or cannot reach the control plane, gives its place back to the former one within two minutes. A node that runs " +
+		"the version already is left alone. Refused with `upgrade_off` where the machine's operator has not allowed it (`STEAD_NODE_UPGRADES`), and with `upgrade_packaged` where the program is a package's.",
+	"orders.list": "Of all customers, or of one.",
+	"orders.get":  "With what was paid, and how far the delivery is.",
 	"orders.refund": "Needs an `Idempotency-Key`. At most what was paid and is not refunded yet; all of it without an amount. The " +
 		"reason is printed on the credit note.",
 	"orders.retry":        "For an order that is paid and not delivered. Refused when nothing waits for another attempt.",

@@ -35,6 +35,7 @@ var examples = map[string]string{ //nolint:gosec // no credentials
 	"nodes.recover":              `{"force": true, "reason": "The disks are gone, ticket 17"}`,
 	"nodes.maintenance":          `{"on": true, "reason": "New disks, 22:00 to 23:00"}`,
 	"nodes.evacuate":             `{"location": "tashkent", "labels": {"disk": "nvme"}, "reason": "The machine is returned in March"}`,
+	"nodes.upgrade":              `{"reason": "Release 0.2, the first machine"}`,
 	"services.move":              `{"to": "web2", "reason": "Its disks are slow, ticket 17"}`,
 	"jobs.cancel":                `{"reason": "Its service was removed by hand"}`,
 	"queues.pause":               `{"reason": "The registrar is down until noon"}`,

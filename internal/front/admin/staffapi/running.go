@@ -44,6 +44,11 @@ type nodeIn struct {
 	Node string `path:"node" maxLength:"100"`
 }
 
+type nodeReasonIn struct {
+	nodeIn
+	Body reasonBody
+}
+
 // moveTarget says to which nodes services move. Without it they go wherever they suit best.
 type moveTarget struct {
 	To       string            `json:"to,omitempty" maxLength:"100" doc:"Name of the node."`
@@ -293,6 +298,10 @@ func (s *Service) running() []api.Route {
 		dangerous(change("nodes.rejoin", http.MethodPost, "/nodes/{node}/rejoin", "Invite a machine to replace a node's", machines,
 			func(ctx context.Context, in *nodeIn) (*admin.Invitation, error) {
 				return pointer(a.RejoinNode(ctx, in.Node))
+			})),
+		dangerous(change("nodes.upgrade", http.MethodPost, "/nodes/{node}/upgrade", "Have a node run the version of the control plane", machines,
+			func(ctx context.Context, in *nodeReasonIn) (*admin.Node, error) {
+				return pointer(a.UpgradeNode(admin.Because(ctx, in.Body.Reason), in.Node))
 			})),
 		dangerous(change("nodes.recover", http.MethodPost, "/nodes/{node}/recover", "Make the services of a dead node on others, out of their newest backups", machines,
 			func(ctx context.Context, in *recoverNodeIn) (*admin.Recovery, error) {
