@@ -489,7 +489,7 @@ func TestAPageAnswersNoPreflight(t *testing.T) {
 func TestAPanicIsAnInternalError(t *testing.T) {
 	var logged atomic.Int32
 	h := api.Outer(slog.New(slog.DiscardHandler), clock.System(0),
-		func(_, _ string, status int, _ time.Duration) { logged.Store(int32(status)) },
+		func(_ context.Context, _, _ string, status int, _ time.Duration) { logged.Store(int32(status)) },
 		http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic("boom") }))
 	rec := httptest.NewRecorder()
 	h.ServeHTTP(rec, httptest.NewRequest("GET", "/", nil))

@@ -387,6 +387,9 @@ func (s *Service) running() []api.Route {
 		open,
 		change("incidents.update", http.MethodPost, "/incidents/{incident}/updates", "Say how an incident goes on", care,
 			func(ctx context.Context, in *incidentIn) (*admin.Incident, error) {
+				if status.Stage(in.Body.Status) == status.Resolved {
+					return pointer(a.ResolveIncident(ctx, in.Incident, in.Body.Message))
+				}
 				return pointer(a.UpdateIncident(ctx, in.Incident, status.Stage(in.Body.Status), status.Impact(in.Body.Impact), in.Body.Message))
 			}),
 		read("maintenance.list", "/maintenance", "Maintenance that is ahead or goes on", everyone, func(ctx context.Context, _ *struct{}) (*list[admin.Maintenance], error) {
