@@ -2592,12 +2592,15 @@ type DNSAPI struct {
 
 // DNSCreateQuery narrows dns.create. The zero value of a field leaves it out.
 type DNSCreateQuery struct {
+	// Name of a zone of the service: an addon or alias domain. By default that of the primary domain
+	Zone string
 	// Say what would be added, and change nothing
 	ValidateOnly bool
 }
 
 func (q DNSCreateQuery) values() url.Values {
 	v := url.Values{}
+	set(v, "zone", q.Zone)
 	set(v, "validate_only", q.ValidateOnly)
 	return v
 }
@@ -2628,6 +2631,8 @@ func (a *DNSAPI) Delete(ctx context.Context, service int64, dnsRecord int64, opt
 
 // DNSQuery narrows dns.list. The zero value of a field leaves it out.
 type DNSQuery struct {
+	// Name of a zone of the service: an addon or alias domain. By default that of the primary domain
+	Zone string
 	// Only records of this type. One of: A, AAAA, ALIAS, CAA, CNAME, DS, MX, NS, PTR, SRV, SSHFP, TLSA, TXT
 	Type string
 	// Records of this name alone
@@ -2642,6 +2647,7 @@ type DNSQuery struct {
 
 func (q DNSQuery) values() url.Values {
 	v := url.Values{}
+	set(v, "zone", q.Zone)
 	set(v, "type", q.Type)
 	set(v, "name", q.Name)
 	set(v, "format", q.Format)
@@ -2653,8 +2659,8 @@ func (q DNSQuery) values() url.Values {
 // ListBIND: list the DNS records of a service's zone, or export it. The answer is of the type text/dns; the
 // caller closes it.
 //
-// Records of the zone of the service's primary domain, those of the platform marked `system`. With `format=bind`
-// the answer is the zone as a file.
+// Records of one zone of the service, those of the platform marked `system`. With `format=bind` the answer is
+// the zone as a file. A `zone` that the service does not have is `dns_record_invalid`.
 //
 // GET /api/v1/services/{service}/dns
 func (a *DNSAPI) ListBIND(ctx context.Context, service int64, query DNSQuery, options ...CallOption) (*Download, error) {
@@ -2664,8 +2670,8 @@ func (a *DNSAPI) ListBIND(ctx context.Context, service int64, query DNSQuery, op
 
 // List: list the DNS records of a service's zone, or export it.
 //
-// Records of the zone of the service's primary domain, those of the platform marked `system`. With `format=bind`
-// the answer is the zone as a file.
+// Records of one zone of the service, those of the platform marked `system`. With `format=bind` the answer is
+// the zone as a file. A `zone` that the service does not have is `dns_record_invalid`.
 //
 // GET /api/v1/services/{service}/dns
 func (a *DNSAPI) List(ctx context.Context, service int64, query DNSQuery, options ...CallOption) (*DNSRecordList, error) {
@@ -2679,8 +2685,8 @@ func (a *DNSAPI) List(ctx context.Context, service int64, query DNSQuery, option
 // All: list the DNS records of a service's zone, or export it. It asks for the next page when the one before has
 // been read, and ends with the first error.
 //
-// Records of the zone of the service's primary domain, those of the platform marked `system`. With `format=bind`
-// the answer is the zone as a file.
+// Records of one zone of the service, those of the platform marked `system`. With `format=bind` the answer is
+// the zone as a file. A `zone` that the service does not have is `dns_record_invalid`.
 //
 // GET /api/v1/services/{service}/dns
 func (a *DNSAPI) All(ctx context.Context, service int64, query DNSQuery, options ...CallOption) iter.Seq2[DNSRecord, error] {
@@ -3256,7 +3262,7 @@ func (q FilesUploadQuery) values() url.Values {
 //
 // multipart/form-data: `path`, the directory, as a query parameter or as a field before the files; `overwrite`,
 // likewise; one or more parts `file`. A field holds for the files after it. Files are stored in the order they
-// come, each whole or not at all.
+// come, each whole or not at all. A refusal has the number of those that were stored before it as `stored`.
 //
 // POST /api/v1/services/{service}/files/upload
 func (a *FilesAPI) Upload(ctx context.Context, service int64, query FilesUploadQuery, files ...UploadFile) (*FilesUploaded, error) {

@@ -105,6 +105,7 @@ const (
 	KeyNoPortableBackup           = "no_portable_backup"
 	KeyNoSuitedNode               = "no_suited_node"
 	KeyNodeAlive                  = "node_alive"
+	KeyNodeAway                   = "node_away"
 	KeyNodeSilent                 = "node_silent"
 	KeyNotFound                   = "not_found"
 	KeyNotSuspended               = "not_suspended"
@@ -175,6 +176,12 @@ const (
 	KeyUnsupportedMediaType       = "unsupported_media_type"
 	KeyUnsupportedOperation       = "unsupported_operation"
 	KeyUnsupportedResponseType    = "unsupported_response_type"
+	KeyUpgradeBroken              = "upgrade_broken"
+	KeyUpgradeNotNewer            = "upgrade_not_newer"
+	KeyUpgradeOff                 = "upgrade_off"
+	KeyUpgradePackaged            = "upgrade_packaged"
+	KeyUpgradePlatform            = "upgrade_platform"
+	KeyUpgradeUnsupported         = "upgrade_unsupported"
 	KeyURLNotOwned                = "url_not_owned"
 	KeyValidationFailed           = "validation_failed"
 	KeyWalletLimitExceeded        = "wallet_limit_exceeded"
@@ -1760,6 +1767,25 @@ type DevicesRemoveBody struct {
 	Token *string `json:"token,omitzero"`
 }
 
+// DNSAlias is an object of the API.
+type DNSAlias struct {
+	// Those that are served; a look-up that fails keeps them, and another target until its first look-up
+	Addresses []string `json:"addresses,omitzero"`
+	// When the target was last looked up; null before that
+	CheckedAt *time.Time `json:"checked_at"`
+	// pending: the target was not looked up yet. unresolved: it has no public address, and A and AAAA questions are
+	// answered SERVFAIL
+	// One of: pending, resolved, unresolved.
+	Status string `json:"status"`
+}
+
+// The values of DNSAliasStatus. A newer server may answer others.
+const (
+	DNSAliasStatusPending    = "pending"
+	DNSAliasStatusResolved   = "resolved"
+	DNSAliasStatusUnresolved = "unresolved"
+)
+
 // DNSCreateBody is an object of the API.
 type DNSCreateBody struct {
 	// A zone file of BIND whose records are added, instead of one record
@@ -1799,8 +1825,10 @@ type DNSOther struct {
 
 // DNSRecord is an object of the API.
 type DNSRecord struct {
+	// Of ALIAS: what its target leads to; null for all other types
+	Alias     *DNSAlias `json:"alias"`
 	CreatedAt time.Time `json:"created_at"`
-	// Kept but not served
+	// Kept but not served, such as the platform's addresses while a record of yours takes their place
 	Disabled bool `json:"disabled"`
 	// Of CAA
 	Flags *int64 `json:"flags"`
@@ -6641,7 +6669,7 @@ func (u *DNSCreateResult) UnmarshalJSON(data []byte) error {
 	}
 	*u = DNSCreateResult{}
 	switch {
-	case hasMembers(members, "id", "name", "type", "value", "ttl", "priority", "weight", "port", "flags", "tag", "disabled", "system", "managed_by", "created_at", "updated_at"):
+	case hasMembers(members, "id", "name", "type", "value", "ttl", "priority", "weight", "port", "flags", "tag", "disabled", "system", "managed_by", "alias", "created_at", "updated_at"):
 		return json.Unmarshal(data, &u.DNSRecord)
 	default:
 		return json.Unmarshal(data, &u.DNSImport)

@@ -1663,9 +1663,9 @@ export class DnsAPI {
 	}
 
 	/**
-	 * List the DNS records of a service's zone, or export it. The answer is of the type text/dns. Records of the
-	 * zone of the service's primary domain, those of the platform marked `system`. With `format=bind` the answer is
-	 * the zone as a file.
+	 * List the DNS records of a service's zone, or export it. The answer is of the type text/dns. Records of one
+	 * zone of the service, those of the platform marked `system`. With `format=bind` the answer is the zone as a
+	 * file. A `zone` that the service does not have is `dns_record_invalid`.
 	 *
 	 * GET /api/v1/services/{service}/dns
 	 */
@@ -1675,8 +1675,9 @@ export class DnsAPI {
 	}
 
 	/**
-	 * List the DNS records of a service's zone, or export it. Records of the zone of the service's primary domain,
-	 * those of the platform marked `system`. With `format=bind` the answer is the zone as a file.
+	 * List the DNS records of a service's zone, or export it. Records of one zone of the service, those of the
+	 * platform marked `system`. With `format=bind` the answer is the zone as a file. A `zone` that the service does
+	 * not have is `dns_record_invalid`.
 	 *
 	 * GET /api/v1/services/{service}/dns
 	 */
@@ -1686,8 +1687,8 @@ export class DnsAPI {
 
 	/**
 	 * List the DNS records of a service's zone, or export it. It asks for the next page when the one before has been
-	 * read. Records of the zone of the service's primary domain, those of the platform marked `system`. With
-	 * `format=bind` the answer is the zone as a file.
+	 * read. Records of one zone of the service, those of the platform marked `system`. With `format=bind` the answer
+	 * is the zone as a file. A `zone` that the service does not have is `dns_record_invalid`.
 	 *
 	 * GET /api/v1/services/{service}/dns
 	 */
@@ -2012,7 +2013,8 @@ export class FilesAPI {
 	/**
 	 * Upload files of any size. multipart/form-data: `path`, the directory, as a query parameter or as a field
 	 * before the files; `overwrite`, likewise; one or more parts `file`. A field holds for the files after it. Files
-	 * are stored in the order they come, each whole or not at all.
+	 * are stored in the order they come, each whole or not at all. A refusal has the number of those that were
+	 * stored before it as `stored`.
 	 *
 	 * POST /api/v1/services/{service}/files/upload
 	 */

@@ -3898,7 +3898,7 @@ export interface paths {
         };
         /**
          * List the DNS records of a service's zone, or export it
-         * @description Records of the zone of the service's primary domain, those of the platform marked `system`. With `format=bind` the answer is the zone as a file.
+         * @description Records of one zone of the service, those of the platform marked `system`. With `format=bind` the answer is the zone as a file. A `zone` that the service does not have is `dns_record_invalid`.
          */
         get: operations["dns.list"];
         put?: never;
@@ -4184,7 +4184,7 @@ export interface paths {
         put?: never;
         /**
          * Upload files of any size
-         * @description multipart/form-data: `path`, the directory, as a query parameter or as a field before the files; `overwrite`, likewise; one or more parts `file`. A field holds for the files after it. Files are stored in the order they come, each whole or not at all.
+         * @description multipart/form-data: `path`, the directory, as a query parameter or as a field before the files; `overwrite`, likewise; one or more parts `file`. A field holds for the files after it. Files are stored in the order they come, each whole or not at all. A refusal has the number of those that were stored before it as `stored`.
          */
         post: operations["files.upload"];
         delete?: never;
@@ -6482,6 +6482,20 @@ export interface components {
             /** @description Here or in the query */
             token?: string;
         };
+        DnsAlias: {
+            /** @description Those that are served; a look-up that fails keeps them, and another target until its first look-up */
+            addresses: string[];
+            /**
+             * Format: date-time
+             * @description When the target was last looked up; null before that
+             */
+            checked_at: string | null;
+            /**
+             * @description pending: the target was not looked up yet. unresolved: it has no public address, and A and AAAA questions are answered SERVFAIL
+             * @enum {string}
+             */
+            status: "pending" | "resolved" | "unresolved";
+        };
         DnsCreateBody: {
             /** @description A zone file of BIND whose records are added, instead of one record */
             bind?: string;
@@ -6522,9 +6536,11 @@ export interface components {
             value: string;
         };
         DnsRecord: {
+            /** @description Of ALIAS: what its target leads to; null for all other types */
+            alias: components["schemas"]["DnsAlias"] | null;
             /** Format: date-time */
             created_at: string;
-            /** @description Kept but not served */
+            /** @description Kept but not served, such as the platform's addresses while a record of yours takes their place */
             disabled: boolean;
             /**
              * Format: int64
@@ -17637,6 +17653,8 @@ export interface operations {
     "dns.list": {
         parameters: {
             query?: {
+                /** @description Name of a zone of the service: an addon or alias domain. By default that of the primary domain */
+                zone?: string;
                 /** @description Only records of this type */
                 type?: "A" | "AAAA" | "ALIAS" | "CAA" | "CNAME" | "DS" | "MX" | "NS" | "PTR" | "SRV" | "SSHFP" | "TLSA" | "TXT";
                 /** @description Records of this name alone */
@@ -17672,6 +17690,8 @@ export interface operations {
     "dns.create": {
         parameters: {
             query?: {
+                /** @description Name of a zone of the service: an addon or alias domain. By default that of the primary domain */
+                zone?: string;
                 /** @description Say what would be added, and change nothing */
                 validate_only?: boolean;
             };

@@ -1328,6 +1328,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/admin/nodes/{node}/upgrade": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Have a node run the version of the control plane
+         * @description The node gets the program of the replica that answers, and runs it at once. It is back when `nodes.list` has it with that version; wait for that before you upgrade the next one. A program that does not start there, or cannot reach the control plane, gives its place back to the former one within two minutes. A node that runs the version already is left alone. Refused with `upgrade_off` where the machine's operator has not allowed it (`STEAD_NODE_UPGRADES`), and with `upgrade_packaged` where the program is a package's.
+         */
+        post: operations["staff.nodes.upgrade"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/admin/orders": {
         parameters: {
             query?: never;
@@ -3387,6 +3407,7 @@ export interface components {
              * @example no_portable_backup
              * @example no_suited_node
              * @example node_alive
+             * @example node_away
              * @example node_silent
              * @example not_found
              * @example not_suspended
@@ -3457,6 +3478,12 @@ export interface components {
              * @example unsupported_media_type
              * @example unsupported_operation
              * @example unsupported_response_type
+             * @example upgrade_broken
+             * @example upgrade_not_newer
+             * @example upgrade_off
+             * @example upgrade_packaged
+             * @example upgrade_platform
+             * @example upgrade_unsupported
              * @example url_not_owned
              * @example validation_failed
              * @example wallet_limit_exceeded
@@ -8683,7 +8710,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Forbidden: `account_suspended`, `admin_required`, `insufficient_scope`, `role_required`, `sandbox_read_only`, `second_factor_required` */
+            /** @description Forbidden: `account_suspended`, `admin_required`, `insufficient_scope`, `reauthentication_required`, `role_required`, `sandbox_read_only`, `second_factor_required` */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -8825,7 +8852,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Forbidden: `account_suspended`, `admin_required`, `insufficient_scope`, `role_required`, `sandbox_read_only`, `second_factor_required` */
+            /** @description Forbidden: `account_suspended`, `admin_required`, `insufficient_scope`, `reauthentication_required`, `role_required`, `sandbox_read_only`, `second_factor_required` */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -9087,7 +9114,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Forbidden: `account_suspended`, `admin_required`, `insufficient_scope`, `role_required`, `sandbox_read_only`, `second_factor_required` */
+            /** @description Forbidden: `account_suspended`, `admin_required`, `insufficient_scope`, `reauthentication_required`, `role_required`, `sandbox_read_only`, `second_factor_required` */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -9447,7 +9474,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Forbidden: `account_suspended`, `admin_required`, `insufficient_scope`, `role_required`, `sandbox_read_only`, `second_factor_required` */
+            /** @description Forbidden: `account_suspended`, `admin_required`, `insufficient_scope`, `reauthentication_required`, `role_required`, `sandbox_read_only`, `second_factor_required` */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -9570,7 +9597,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Forbidden: `account_suspended`, `admin_required`, `insufficient_scope`, `role_required`, `sandbox_read_only`, `second_factor_required` */
+            /** @description Forbidden: `account_suspended`, `admin_required`, `insufficient_scope`, `reauthentication_required`, `role_required`, `sandbox_read_only`, `second_factor_required` */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -12962,7 +12989,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Forbidden: `account_suspended`, `admin_required`, `insufficient_scope`, `role_required`, `sandbox_read_only`, `second_factor_required` */
+            /** @description Forbidden: `account_suspended`, `admin_required`, `insufficient_scope`, `reauthentication_required`, `role_required`, `sandbox_read_only`, `second_factor_required` */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -13708,7 +13735,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Forbidden: `account_suspended`, `admin_required`, `insufficient_scope`, `role_required`, `sandbox_read_only`, `second_factor_required` */
+            /** @description Forbidden: `account_suspended`, `admin_required`, `insufficient_scope`, `reauthentication_required`, `role_required`, `sandbox_read_only`, `second_factor_required` */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -13850,7 +13877,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Forbidden: `account_suspended`, `admin_required`, `insufficient_scope`, `role_required`, `sandbox_read_only`, `second_factor_required` */
+            /** @description Forbidden: `account_suspended`, `admin_required`, `insufficient_scope`, `reauthentication_required`, `role_required`, `sandbox_read_only`, `second_factor_required` */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -13996,6 +14023,159 @@ export interface operations {
             };
             /** @description Request Entity Too Large: `payload_too_large` */
             413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unprocessable Entity: `validation_failed` */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too Many Requests: `rate_limited` */
+            429: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Service Unavailable: `unavailable` */
+            503: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    "staff.nodes.upgrade": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                node: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "reason": "Release 0.2, the first machine"
+                 *     }
+                 */
+                "application/json": components["schemas"]["StaffReasonBody"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "address": "203.0.113.7",
+                     *       "capabilities": [
+                     *         "capabilities"
+                     *       ],
+                     *       "capacity": {
+                     *         "accounts": 1,
+                     *         "cpus": 1,
+                     *         "disk_free_mb": 512,
+                     *         "disk_mb": 512,
+                     *         "load": 1,
+                     *         "mail_queue": 1,
+                     *         "memory_free_mb": 512,
+                     *         "memory_mb": 512
+                     *       },
+                     *       "certificate_ends_at": "2026-11-21T10:00:00Z",
+                     *       "checks": true,
+                     *       "id": 1,
+                     *       "joined_at": "2026-11-21T10:00:00Z",
+                     *       "labels": {
+                     *         "name": "labels"
+                     *       },
+                     *       "last_seen_at": "2026-11-21T10:00:00Z",
+                     *       "location": "tashkent",
+                     *       "maintenance": false,
+                     *       "max_accounts": 1,
+                     *       "name": "Shop of Anna",
+                     *       "region": "tashkent",
+                     *       "sellable_disk_mb": 512,
+                     *       "services": 1,
+                     *       "sold_disk_mb": 512,
+                     *       "state": "state",
+                     *       "version": "8.2"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["AdminNode"];
+                };
+            };
+            /** @description Bad Request: `malformed_json` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Forbidden: `account_suspended`, `admin_required`, `insufficient_scope`, `reauthentication_required`, `role_required`, `sandbox_read_only`, `second_factor_required` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Not Found: `not_found`, `section_disabled` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Request Entity Too Large: `payload_too_large` */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unsupported Media Type: `unsupported_media_type` */
+            415: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -14339,7 +14519,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Forbidden: `account_suspended`, `admin_required`, `insufficient_scope`, `role_required`, `sandbox_read_only`, `second_factor_required` */
+            /** @description Forbidden: `account_suspended`, `admin_required`, `insufficient_scope`, `reauthentication_required`, `role_required`, `sandbox_read_only`, `second_factor_required` */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -16337,7 +16517,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Forbidden: `account_suspended`, `admin_required`, `insufficient_scope`, `role_required`, `sandbox_read_only`, `second_factor_required` */
+            /** @description Forbidden: `account_suspended`, `admin_required`, `insufficient_scope`, `reauthentication_required`, `role_required`, `sandbox_read_only`, `second_factor_required` */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -16974,7 +17154,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Forbidden: `account_suspended`, `admin_required`, `insufficient_scope`, `role_required`, `sandbox_read_only`, `second_factor_required` */
+            /** @description Forbidden: `account_suspended`, `admin_required`, `insufficient_scope`, `reauthentication_required`, `role_required`, `sandbox_read_only`, `second_factor_required` */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -17090,7 +17270,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Forbidden: `account_suspended`, `admin_required`, `insufficient_scope`, `role_required`, `sandbox_read_only`, `second_factor_required` */
+            /** @description Forbidden: `account_suspended`, `admin_required`, `insufficient_scope`, `reauthentication_required`, `role_required`, `sandbox_read_only`, `second_factor_required` */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -18258,7 +18438,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Forbidden: `account_suspended`, `admin_required`, `insufficient_scope`, `role_required`, `sandbox_read_only`, `second_factor_required` */
+            /** @description Forbidden: `account_suspended`, `admin_required`, `insufficient_scope`, `reauthentication_required`, `role_required`, `sandbox_read_only`, `second_factor_required` */
             403: {
                 headers: {
                     [name: string]: unknown;

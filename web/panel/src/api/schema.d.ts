@@ -4001,7 +4001,7 @@ export interface paths {
         };
         /**
          * List the DNS records of a service's zone, or export it
-         * @description Records of the zone of the service's primary domain, those of the platform marked `system`. With `format=bind` the answer is the zone as a file.
+         * @description Records of one zone of the service, those of the platform marked `system`. With `format=bind` the answer is the zone as a file. A `zone` that the service does not have is `dns_record_invalid`.
          */
         get: operations["dns.list"];
         put?: never;
@@ -4287,7 +4287,7 @@ export interface paths {
         put?: never;
         /**
          * Upload files of any size
-         * @description multipart/form-data: `path`, the directory, as a query parameter or as a field before the files; `overwrite`, likewise; one or more parts `file`. A field holds for the files after it. Files are stored in the order they come, each whole or not at all.
+         * @description multipart/form-data: `path`, the directory, as a query parameter or as a field before the files; `overwrite`, likewise; one or more parts `file`. A field holds for the files after it. Files are stored in the order they come, each whole or not at all. A refusal has the number of those that were stored before it as `stored`.
          */
         post: operations["files.upload"];
         delete?: never;
@@ -9196,6 +9196,7 @@ export interface components {
              * @example no_portable_backup
              * @example no_suited_node
              * @example node_alive
+             * @example node_away
              * @example node_silent
              * @example not_found
              * @example not_suspended
@@ -9266,6 +9267,12 @@ export interface components {
              * @example unsupported_media_type
              * @example unsupported_operation
              * @example unsupported_response_type
+             * @example upgrade_broken
+             * @example upgrade_not_newer
+             * @example upgrade_off
+             * @example upgrade_packaged
+             * @example upgrade_platform
+             * @example upgrade_unsupported
              * @example url_not_owned
              * @example validation_failed
              * @example wallet_limit_exceeded
@@ -47923,6 +47930,13 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
+                     *           "alias": {
+                     *             "addresses": [
+                     *               "203.0.113.7"
+                     *             ],
+                     *             "checked_at": "2026-11-21T10:00:00Z",
+                     *             "status": "pending"
+                     *           },
                      *           "created_at": "2026-11-21T10:00:00Z",
                      *           "disabled": false,
                      *           "flags": 1,
@@ -48050,6 +48064,13 @@ export interface operations {
                 content: {
                     /**
                      * @example {
+                     *       "alias": {
+                     *         "addresses": [
+                     *           "203.0.113.7"
+                     *         ],
+                     *         "checked_at": "2026-11-21T10:00:00Z",
+                     *         "status": "pending"
+                     *       },
                      *       "created_at": "2026-11-21T10:00:00Z",
                      *       "disabled": false,
                      *       "flags": 1,
@@ -48081,6 +48102,13 @@ export interface operations {
                 content: {
                     /**
                      * @example {
+                     *       "alias": {
+                     *         "addresses": [
+                     *           "203.0.113.7"
+                     *         ],
+                     *         "checked_at": "2026-11-21T10:00:00Z",
+                     *         "status": "pending"
+                     *       },
                      *       "created_at": "2026-11-21T10:00:00Z",
                      *       "disabled": false,
                      *       "flags": 1,
@@ -48315,6 +48343,13 @@ export interface operations {
                 content: {
                     /**
                      * @example {
+                     *       "alias": {
+                     *         "addresses": [
+                     *           "203.0.113.7"
+                     *         ],
+                     *         "checked_at": "2026-11-21T10:00:00Z",
+                     *         "status": "pending"
+                     *       },
                      *       "created_at": "2026-11-21T10:00:00Z",
                      *       "disabled": false,
                      *       "flags": 1,
@@ -57214,6 +57249,14 @@ export interface operations {
             /** @description The application or its redirect_uri is not known: a page, never a redirect */
             400: {
                 headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The database does not answer: a page */
+            503: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
                     [name: string]: unknown;
                 };
                 content?: never;
