@@ -1,1 +1,0 @@
-import{a as e}from"./shared-ChDDuHz6.js";import{Zi as t}from"./main-CNfWJx57.js";var n=t();function r({id:t,email:r}){return t===0?(0,n.jsx)(n.Fragment,{children:`–`}):(0,n.jsx)(e,{to:`customers/${t}`,children:r||`#${t}`})}export{r as t};

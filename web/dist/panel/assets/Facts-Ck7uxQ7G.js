@@ -1,1 +1,0 @@
-import{Bn as e,Xn as t,Zi as n,nr as r}from"./main-CNfWJx57.js";var i=n();function a({facts:n}){return(0,i.jsx)(e,{gap:6,component:`dl`,m:0,children:n.map(([e,n])=>(0,i.jsxs)(r,{justify:`space-between`,gap:`xs`,children:[(0,i.jsx)(t,{component:`dt`,size:`sm`,c:`dimmed`,children:e}),(0,i.jsx)(t,{component:`dd`,m:0,size:`sm`,children:n})]},e))})}export{a as t};

@@ -1,1 +1,0 @@
-import{L as e,i as t}from"./shared-ChDDuHz6.js";import{Zi as n}from"./main-CNfWJx57.js";var r=n();function i({label:n,value:i,options:a,all:o=t(`filter.all`),onChange:s}){return(0,r.jsx)(e,{label:n,value:i??``,onChange:e=>s(e.currentTarget.value||void 0),data:[{value:``,label:o},...a.map(([e,t])=>({value:e,label:t}))],maw:260})}export{i as t};

@@ -1,1 +1,0 @@
-import{Xi as e}from"./main-CNfWJx57.js";import{p as t}from"./shared-ChDDuHz6.js";function n(){let n=e();return async e=>{await n.invalidateQueries({queryKey:[`staff`]}),t(e)}}export{n as t};

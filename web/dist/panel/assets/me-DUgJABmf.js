@@ -1,1 +1,0 @@
-import{bt as e,ki as t,xt as n}from"./main-CNfWJx57.js";var r=t({queryKey:[`me`],queryFn:({signal:t})=>n(e.GET(`/api/v1/me`,{signal:t}))});export{r as t};

@@ -1,1 +1,0 @@
-import{Oi as e,jn as t,vi as n}from"./main-CNfWJx57.js";import{t as r}from"./api-BmBvvMGx.js";var i=async({context:i,params:a})=>{let o=Number(a.service);if(!Number.isSafeInteger(o)||o<1)throw e();if(!n.client)try{await i.queryClient.ensureQueryData(r(o))}catch(n){if(n instanceof t&&n.status===404)throw e()}};export{i as loader};

@@ -1,1 +1,0 @@
-import{Qi as e,Zi as t,Zt as n,ta as r,vi as i,wt as a}from"./main-CNfWJx57.js";var o=r(e(),1),s=t();function c(){return(0,o.useEffect)(()=>{a.postMessage({account:i.account?.id}),window.close()},[]),(0,s.jsx)(`p`,{children:n(`session.close`)})}var l=c;export{l as component};

@@ -1,1 +1,0 @@
-import{fi as e}from"./main-CNfWJx57.js";import{t}from"./start-Bsp_lFs1.js";var n,r=()=>n??=e({uz:()=>t(()=>import(`./staff.uz-CurvcEDi.js`),[]),ru:()=>t(()=>import(`./staff.ru-B0lDoj6A.js`),[]),en:()=>t(()=>import(`./staff.en-Ck14KPxP.js`),[])});export{r as t};

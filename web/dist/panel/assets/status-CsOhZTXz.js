@@ -1,1 +1,0 @@
-import{r as e}from"./shared-ChDDuHz6.js";import{t}from"./texts-DJdzJrr-.js";import{Zi as n}from"./main-CNfWJx57.js";var r=n(),i={open:`busy`,waiting:`warn`,answered:`good`,closed:`neutral`};function a({status:n}){return(0,r.jsx)(e,{tone:i[n],label:t(`status.${n}`)})}export{a as t};

@@ -1,1 +1,0 @@
-import{gi as e}from"./main-CNfWJx57.js";var t=e(`stafftickets`);export{t};

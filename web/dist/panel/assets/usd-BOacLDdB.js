@@ -1,1 +1,0 @@
-import{x as e}from"./shared-ChDDuHz6.js";var t=t=>e({amount:t,currency:`USD`});export{t};
