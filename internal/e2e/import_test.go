@@ -27,8 +27,10 @@ func newMariaDB(t *testing.T) string {
 		t.Fatal(err)
 	}
 	data, socket := filepath.Join(dir, "data"), filepath.Join(dir, "socket")
-	made, err := exec.Command("mariadb-install-db", "--no-defaults", "--auth-root-authentication-method=normal", "--skip-test-db",
-		"--datadir="+data, "--user="+me.Username).CombinedOutput()
+	install := exec.Command("mariadb-install-db", "--no-defaults", "--auth-root-authentication-method=normal", "--skip-test-db",
+		"--datadir="+data, "--user="+me.Username)
+	install.Env = append(os.Environ(), "TMPDIR="+dir) // servers of other tests have their temporary tables in the machine's
+	made, err := install.CombinedOutput()
 	if err != nil {
 		t.Fatalf("mariadb-install-db: %v\n%s", err, tail(string(made), 2000))
 	}

@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -50,6 +51,7 @@ func newCluster(t *testing.T, program string) *cluster {
 		t.Fatal(err)
 	}
 	c.database, database.Host = database.String(), n.offer(database.Host)
+	c.empty()
 	var key string
 	for i := range c.replicas {
 		m := n.machine()
@@ -83,6 +85,19 @@ func newCluster(t *testing.T, program string) *cluster {
 		testkit.Eventually(t, time.Minute, func() bool { return c.replicas[0].state(t, c.node(i)) == "active" }, "the node reports")
 	}
 	return c
+}
+
+// empty leaves nothing in the database: the program of an earlier release makes its own schema.
+func (c *cluster) empty() {
+	c.t.Helper()
+	conn, err := pgx.Connect(c.t.Context(), c.database)
+	if err == nil {
+		_, err = conn.Exec(c.t.Context(), "DROP SCHEMA public CASCADE; CREATE SCHEMA public")
+		err = errors.Join(err, conn.Close(c.t.Context()))
+	}
+	if err != nil {
+		c.t.Fatal(err)
+	}
 }
 
 func (c *cluster) node(i int) string { return fmt.Sprintf("node%d", i+1) }

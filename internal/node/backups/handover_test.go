@@ -12,15 +12,30 @@ import (
 // machines runs f with two machines that reach the same store, each with its own secrets.
 func machines(t *testing.T, f func(t *testing.T, first, second *world)) {
 	t.Helper()
-	for name, open := range map[string]func(shared, own string) (Store, error){
-		"folder": func(shared, _ string) (Store, error) { return NewFolder(shared) },
-		"restic": func(shared, own string) (Store, error) {
-			return NewRestic(ResticConfig{Repository: shared, KeyFile: own + ".key", Dir: own + ".own"})
+	for name, share := range map[string]func(t *testing.T) func(own string) (Store, error){
+		"folder": func(t *testing.T) func(own string) (Store, error) {
+			shared := filepath.Join(t.TempDir(), "shared")
+			return func(string) (Store, error) { return NewFolder(shared) }
+		},
+		"restic": func(t *testing.T) func(own string) (Store, error) {
+			shared := filepath.Join(t.TempDir(), "shared")
+			return func(own string) (Store, error) {
+				return NewRestic(ResticConfig{Repository: shared, KeyFile: own + ".key", Dir: own + ".own"})
+			}
+		},
+		"s3": func(t *testing.T) func(own string) (Store, error) {
+			_, settings := newBucket(t)
+			return func(own string) (Store, error) {
+				c, err := settings(own)
+				if err != nil {
+					return nil, err
+				}
+				return NewRestic(c)
+			}
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			shared := filepath.Join(t.TempDir(), "shared")
-			store := func(own string) (Store, error) { return open(shared, own) }
+			store := share(t)
 			f(t, newWorld(t, store), newWorld(t, store))
 		})
 	}

@@ -132,23 +132,33 @@ func body(r *http.Request) ([]byte, error) {
 	}
 }
 
-func TestBackupsAreKeptInS3(t *testing.T) {
-	s3 := &bucket{objects: map[string][]byte{}, signed: true}
-	server := httptest.NewServer(s3)
+// newBucket serves a bucket. settings are those of a machine that keeps its backups there, and its own things beside own.
+func newBucket(t *testing.T) (_ *bucket, settings func(own string) (ResticConfig, error)) {
+	t.Helper()
+	b := &bucket{objects: map[string][]byte{}, signed: true}
+	server := httptest.NewServer(b)
 	t.Cleanup(server.Close)
+	return b, func(own string) (ResticConfig, error) {
+		c := ResticConfig{Repository: "s3:" + server.URL + "/bucket/node1", CredentialsFile: own + ".s3", KeyFile: own + ".key", Dir: own + ".own"}
+		const keys = "[default]\naws_access_key_id = test-access-key\naws_secret_access_key = test-secret-key\n"
+		return c, os.WriteFile(c.CredentialsFile, []byte(keys), 0o600)
+	}
+}
+
+func TestBackupsAreKeptInS3(t *testing.T) {
+	s3, settings := newBucket(t)
 	w := newWorld(t, func(dir string) (Store, error) {
-		file := dir + ".s3"
-		keys := "[default]\naws_access_key_id = test-access-key\naws_secret_access_key = test-secret-key\n"
-		c := ResticConfig{
-			Repository: "s3:" + server.URL + "/bucket/node1", CredentialsFile: file, KeyFile: dir + ".key", Dir: dir + ".own",
+		c, err := settings(dir)
+		if err == nil {
+			err = os.Chmod(c.CredentialsFile, 0o644)
 		}
-		if err := os.WriteFile(file, []byte(keys), 0o644); err != nil {
+		if err != nil {
 			return nil, err
 		}
 		if _, err := NewRestic(c); err == nil {
 			return nil, fmt.Errorf("keys that everybody can read were taken")
 		}
-		if err := os.Chmod(file, 0o600); err != nil {
+		if err := os.Chmod(c.CredentialsFile, 0o600); err != nil {
 			return nil, err
 		}
 		return NewRestic(c)
