@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"os"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -17,6 +18,12 @@ import (
 	"stead.dev/stead/internal/platform/jobs"
 	"stead.dev/stead/internal/platform/testkit"
 )
+
+// TestMain runs all tests on a server whose clock is not UTC. The zone is the process's, so it is set before anything reads it.
+func TestMain(m *testing.M) {
+	time.Local = time.FixedZone("UTC+5", 5*60*60)
+	os.Exit(m.Run())
+}
 
 type countArgs struct {
 	N int64 `json:"n"`
@@ -372,10 +379,8 @@ func TestFailedJobsComeAtOnceWhenTheyAreToldTo(t *testing.T) {
 }
 
 // TestAJobThatIsTriedAgain comes when it should on a server whose clock is not UTC, and is listed while it waits and when it is done.
-func TestAJobThatIsTriedAgain(t *testing.T) { // not parallel: the zone is the process's
-	zone := time.Local
-	time.Local = time.FixedZone("UTC+5", 5*60*60)
-	t.Cleanup(func() { time.Local = zone })
+func TestAJobThatIsTriedAgain(t *testing.T) {
+	t.Parallel()
 	for name, again := range map[string]error{"failed": errors.New("the machine is down"), "paused": river.JobSnooze(2 * time.Second)} {
 		t.Run(name, func(t *testing.T) {
 			testkit.Engines(t, func(t *testing.T, d *db.DB, _ *clock.Fake) {
