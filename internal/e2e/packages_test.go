@@ -48,8 +48,13 @@ func TestTheScriptsOfAPackageNameItsOwnUnits(t *testing.T) {
 			}
 		}
 		for _, c := range []struct{ script, argument, asks string }{
-			{"postinstall", "configure", "try-restart"}, {"preremove", "remove", "disable --now"}, {"preremove", "0", "disable --now"},
-			{"preremove", "upgrade", ""}, {"preremove", "1", ""}, {"postremove", "remove", ""}, {"postremove", "0", ""},
+			{"postinstall", "configure", "try-restart"},
+			{"preremove", "remove", "disable --now"},
+			{"preremove", "0", "disable --now"},
+			{"preremove", "upgrade", ""},
+			{"preremove", "1", ""},
+			{"postremove", "remove", ""},
+			{"postremove", "0", ""},
 		} {
 			want := ""
 			if c.asks != "" {
@@ -77,7 +82,7 @@ func asked(t *testing.T, script, argument string) string {
 		if program == "systemctl" {
 			stub += `echo "$*" >>` + log + "\n"
 		}
-		if err := os.WriteFile(filepath.Join(root, program), []byte(stub), 0o755); err != nil { //nolint:gosec // a program
+		if err := os.WriteFile(filepath.Join(root, program), []byte(stub), 0o755); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -233,8 +233,11 @@ func (f *fileSystem) Rename(from, to string) error {
 			f.s.gave(freed(old), 1)
 		}
 		f.s.changed(at.name, false)
-		info, err := at.root.Lstat(target)
-		f.s.changed(target, err != nil || info.IsDir())
+		dir := true // with all that may be in it
+		if info, err := at.root.Lstat(target); err == nil {
+			dir = info.IsDir()
+		}
+		f.s.changed(target, dir)
 		return nil
 	})
 }
