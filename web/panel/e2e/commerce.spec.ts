@@ -1,4 +1,14 @@
+import type { Page } from "@playwright/test";
+
 import { expect, test, unique } from "./fixture";
+
+/** Says who owns the domain that is ordered. */
+async function fillOwner(page: Page) {
+  await page.getByLabel("Phone").fill("+998 90 123-45-67");
+  await page.getByLabel("Street and house").fill("Navoiy 1");
+  await page.getByLabel("City").fill("Tashkent");
+  await page.getByLabel("Country, two letters").fill("uz");
+}
 
 // From the first click on the shop front to a served site, as somebody who has never been here.
 test("a visitor registers, orders, pays and sees the site come up", async ({ page }) => {
@@ -103,10 +113,7 @@ test("a domain is registered, locked and given name servers", async ({ page, cus
   await page.getByLabel("Domain", { exact: true }).fill(name);
   await page.locator("#page").getByRole("button", { name: "Search" }).click();
   await expect(page.getByText(`${name} is free`)).toBeVisible();
-  await page.getByLabel("Phone").fill("+998 90 123-45-67");
-  await page.getByLabel("Street and house").fill("Navoiy 1");
-  await page.getByLabel("City").fill("Tashkent");
-  await page.getByLabel("Country, two letters").fill("uz");
+  await fillOwner(page);
   await page.getByRole("button", { name: /^Pay \$/ }).click();
   await expect(page.getByRole("heading", { level: 1, name })).toBeVisible();
   const lock = page.getByRole("switch", { name: "Lock" });
@@ -175,10 +182,7 @@ test("a domain is moved here with its code", async ({ page, customer }) => {
   await page.getByLabel("Domain", { exact: true }).fill(name);
   await page.locator("#page").getByRole("button", { name: "Continue" }).click();
   await page.getByLabel("Transfer code").fill("secret-code");
-  await page.getByLabel("Phone").fill("+998 90 123-45-67");
-  await page.getByLabel("Street and house").fill("Navoiy 1");
-  await page.getByLabel("City").fill("Tashkent");
-  await page.getByLabel("Country, two letters").fill("uz");
+  await fillOwner(page);
   await page.getByRole("button", { name: /^Pay \$/ }).click();
   await expect(page.getByRole("heading", { level: 1, name })).toBeVisible();
   await expect(page.getByText("The domain is on its way here")).toBeVisible();
@@ -188,10 +192,7 @@ test("a domain is renewed and signed", async ({ page, customer }) => {
   await customer.credit(100);
   const name = unique("name") + ".com";
   await page.goto(`/panel/domains/new?name=${name}`);
-  await page.getByLabel("Phone").fill("+998 90 123-45-67");
-  await page.getByLabel("Street and house").fill("Navoiy 1");
-  await page.getByLabel("City").fill("Tashkent");
-  await page.getByLabel("Country, two letters").fill("uz");
+  await fillOwner(page);
   await page.getByRole("button", { name: /^Pay \$/ }).click();
   await expect(page.getByRole("heading", { level: 1, name })).toBeVisible();
   await page.getByRole("button", { name: "Renew", exact: true }).click();
