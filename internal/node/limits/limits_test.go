@@ -5,8 +5,11 @@ import (
 	"os/exec"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"unsafe"
+
+	"golang.org/x/sys/unix"
 
 	"stead.dev/stead/internal/node/accounts"
 	"stead.dev/stead/internal/node/cgroup"
@@ -25,6 +28,45 @@ func TestTheReserve(t *testing.T) {
 	for limit, want := range map[int64]int64{0: 0, 5 << 20: 6 << 20, 100 << 20: 105 << 20, 10 << 30: 10<<30 + 64<<20} {
 		if got := most(limit); got != want {
 			t.Errorf("a limit of %d becomes %d, want %d", limit, got, want)
+		}
+	}
+}
+
+// TestALimitOfAProcessItselfStays, as a shell sets it, while the account is not full.
+func TestALimitOfAProcessItselfStays(t *testing.T) {
+	const uid, name, own = 65501, "limitsown", 200001 * 512 // bytes
+	if err := cgroup.Machine().Set(name, cgroup.Limits{}); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), "/bin/sh", "-c", "ulimit -S -f 200001; echo; exec sleep 1000")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uid, Gid: uid}}
+	out, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err == nil {
+		_, err = out.Read(make([]byte, 1))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait() // killed, as told
+		if err := cgroup.Machine().Remove(name); err != nil {
+			t.Error(err)
+		}
+	})
+	for _, c := range []struct {
+		user User
+		want uint64
+	}{{User{}, own}, {User{Full: true}, smallFile}, {User{Full: true, Log: 3*smallFile + 1}, 4 * smallFile}, {User{}, unix.RLIM_INFINITY}} {
+		c.user.Name = name
+		if _, err := NewSweeper().Sweep(map[int]User{uid: c.user}); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := fileSize(cmd.Process.Pid); err != nil || got != c.want {
+			t.Errorf("%+v: files of %d bytes, %v; want %d", c.user, got, err, c.want)
 		}
 	}
 }

@@ -48,8 +48,8 @@ func (u User) fileSize() uint64 {
 // puts them into the accounts' cgroups, and keeps those of full accounts from writing.
 //
 // A process of a full account may not let files grow: its limit on their size (RLIMIT_FSIZE) is
-// smallFile above the size of its log, so that a session of PHP and a line of that log can still be written, and Nothing once the reserve for that is used up as well. A
-// larger write fails as EFBIG where SIGXFSZ is ignored, as in everything that the machine starts for accounts, while it can
+// smallFile above the size of its log, so that a session of PHP and a line of that log can still be written, and nothing once
+// the reserve for that is used up as well. A larger write fails as EFBIG where SIGXFSZ is ignored, as in everything that the machine starts for accounts, while it can
 // read, serve, and remove files to make room. The limit is lifted when there is room again.
 type Sweeper struct{ groups *cgroup.Controllers }
 
@@ -90,10 +90,12 @@ func (s *Sweeper) look(pid, uid int, u User) error {
 		}
 	}
 	now, err := fileSize(pid)
-	if err != nil || now == u.fileSize() {
+	want := u.fileSize()
+	own := now%smallFile != 0 // the process set it itself: those of this package are multiples
+	if err != nil || now == want || own && want == unix.RLIM_INFINITY {
 		return err
 	}
-	if err := setFileSize(pid, uid, u.fileSize()); err != nil {
+	if err := setFileSize(pid, uid, want); err != nil {
 		return err
 	}
 	if u.Full && realUser(pid) != uid {
@@ -103,7 +105,7 @@ func (s *Sweeper) look(pid, uid int, u User) error {
 	return nil
 }
 
-// fileSize parses proc_pid_limits(5). Only this package sets such a limit, perhaps in a former process.
+// fileSize parses proc_pid_limits(5).
 func fileSize(pid int) (uint64, error) {
 	limits, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "limits"))
 	if err != nil {
