@@ -300,12 +300,12 @@ const (
 
 // Run serves the panel on ln, reports and renews until ctx ends; running calls then get grace.
 func (a *Agent) Run(ctx context.Context, ln net.Listener, grace time.Duration) error {
-	handler := remote.Ending(ctx, a.cfg.Traces.Calls(a.cfg.Log, a.cfg.Now, remote.Handler(a.cfg.Panel, a.cfg.Version)))
+	handler := remote.Ending(ctx, remote.Handler(a.cfg.Panel, a.cfg.Version))
 	if a.cfg.Program != nil {
 		handler = remote.Upgradable(handler, a.cfg.Version, a.cfg.Program.Take)
 	}
 	srv := &http.Server{
-		Handler:           handler,
+		Handler:           a.cfg.Traces.Calls(a.cfg.Log, a.cfg.Now, handler),
 		TLSConfig:         a.identity.Server(func(name string) bool { return name == nodelink.Control }, false),
 		ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout,
 		// Detects a control plane that was cut off, and ends its calls.
