@@ -31,10 +31,13 @@ func (a *Admin) UpgradeNode(ctx context.Context, name string) (Node, error) {
 		return a.node(n), err
 	}
 	err = a.DB.InTx(a.change(ctx, "node.upgrade", n.Version+" to "+a.Agents.Own(), nodeSubject(name)), func(ctx context.Context, tx *db.Tx) error {
-		if n, err = a.Nodes.Named(ctx, tx, name); err == nil && a.away(n) != "" {
-			err = errNodeAway.Wrapf("the node %s", a.away(n))
+		if n, err = a.Nodes.Named(ctx, tx, name); err != nil {
+			return err
 		}
-		return err
+		if why := a.away(n); why != "" {
+			return errNodeAway.Wrapf("the node %s", why)
+		}
+		return nil
 	})
 	if err != nil {
 		return Node{}, err

@@ -138,7 +138,8 @@ func closest(zones []zone, name string) (found zone, ok bool) {
 }
 
 // placeSets writes the records of sets into a zone where no record of the customer stands in for them, and disables the
-// service's addresses where one does. The zone is locked. With snapshot it stores the zone before its first change and bumps the serial. It returns whether anything changed.
+// service's addresses where one does. The zone is locked. With snapshot it stores the zone before its first change and bumps
+// the serial. It returns whether anything changed.
 func (s *Service) placeSets(ctx context.Context, tx *db.Tx, z zone, snapshot bool) (bool, error) {
 	sets, err := setsOf(ctx, tx, z.serviceID)
 	if err != nil {

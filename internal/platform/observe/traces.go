@@ -25,8 +25,8 @@ type Traces struct {
 	provider *sdktrace.TracerProvider // nil without a collector
 }
 
-// NewTraces sends the spans of a service to the collector at endpoint; an empty one disables traces. An unreachable collector loses spans,
-// never requests.
+// NewTraces sends the spans of a service to the collector at endpoint; an empty one disables traces. An unreachable collector
+// loses spans, never requests.
 func NewTraces(ctx context.Context, endpoint, service, version string) (*Traces, error) {
 	if endpoint == "" {
 		return &Traces{}, nil
