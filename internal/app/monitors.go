@@ -23,6 +23,7 @@ func (c *core) buildMonitors() {
 		Queue: c.queue, Mailer: c.mailer, Limiter: c.limiter, Letters: c.letters, Brand: c.company.Current,
 		Prober: probe.New(probe.Config{
 			Clock: c.clock, AllowLoopback: c.cfg.AllowLoopbackTargets, Expiry: c.registrations(), Local: localSites(c.cfg),
+			Log: c.log,
 		}),
 		AllowLoopback: c.cfg.AllowLoopbackTargets, Idle: !c.cfg.Monitors,
 	})

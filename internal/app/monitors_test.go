@@ -282,6 +282,7 @@ func TestMonitorsAreBoundedByPlans(t *testing.T) {
 			`"type": "http"`:                                                                     "validation_failed",
 			`"type": "keyword", "url": "https://example.com/"`:                                   "validation_failed",
 			`"type": "json", "url": "https://example.com/", "json_path": "$["`:                   "validation_failed",
+			`"type": "json", "url": "https://example.com/", "json_path": "$..*..*"`:              "validation_failed",
 			`"type": "http", "url": "https://example.com/", "interval_s": 61`:                    "interval_not_allowed",
 			`"type": "http", "url": "https://example.com/", "regions": ["atlantis"]`:             "region_not_allowed",
 			`"type": "heartbeat", "regions": ["control", "atlantis"]`:                            "region_not_allowed",

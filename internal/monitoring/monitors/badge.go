@@ -172,7 +172,7 @@ type shieldWire struct {
 	SchemaVersion int    `json:"schemaVersion"`
 	Label         string `json:"label"`
 	Message       string `json:"message"`
-	Color         string `json:"color"`
+	Color         string `json:"color" example:"brightgreen"`
 	CacheSeconds  int    `json:"cacheSeconds"`
 }
 

@@ -1,6 +1,7 @@
 package monitors
 
 import (
+	"errors"
 	"net/http"
 	"net/netip"
 	"net/url"
@@ -197,7 +198,9 @@ func (s *settings) checkExpectations() error {
 		if t.JSONPath == "" {
 			return fault.Invalid("json_path", "required")
 		}
-		if _, err := probe.ParsePath(t.JSONPath); err != nil {
+		if _, err := probe.ParsePath(t.JSONPath); errors.Is(err, probe.ErrPathWork) {
+			return fault.Invalid("json_path", "monitor_json_path_work")
+		} else if err != nil {
 			return fault.Invalid("json_path", "monitor_json_path")
 		}
 	} else {

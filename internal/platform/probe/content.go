@@ -3,10 +3,9 @@ package probe
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
-
-	"github.com/theory/jsonpath"
 )
 
 // content holds a body to what is expected of it; the key is empty when it is so.
@@ -26,18 +25,6 @@ func content(t Target, body []byte) (key, detail string) {
 	return "", ""
 }
 
-// ParsePath reads a JSONPath (RFC 9535). The dollar sign may be left out.
-func ParsePath(path string) (*jsonpath.Path, error) {
-	if !strings.HasPrefix(path, "$") {
-		if strings.HasPrefix(path, "[") {
-			path = "$" + path
-		} else {
-			path = "$." + path
-		}
-	}
-	return jsonpath.Parse(path)
-}
-
 func matchJSON(t Target, body []byte) (key, detail string) {
 	d := json.NewDecoder(bytes.NewReader(body))
 	d.UseNumber()
@@ -46,8 +33,13 @@ func matchJSON(t Target, body []byte) (key, detail string) {
 		return KeyJSON, "the answer is no JSON"
 	}
 	path, err := ParsePath(t.JSONPath)
-	if err != nil {
+	switch {
+	case errors.Is(err, ErrPathWork):
+		return KeyJSON, err.Error()
+	case err != nil:
 		return KeyJSON, "the path is none"
+	case tooDeep(path, v):
+		return KeyJSON, "the answer is nested too deeply for a path with .."
 	}
 	found := path.Select(v)
 	if len(found) == 0 {

@@ -8,6 +8,7 @@
 //   - Headers and a body that the customer gave are sent to the origin of the URL only, never to another origin of a
 //     redirect.
 //   - Time, bytes that are read and redirects are bounded. Each check opens a connection of its own.
+//   - JSONPaths take about linear time, and a panic in a check ends nothing but that check.
 //
 // A check that this machine could not make (no permission, no resources) is Unknown: it is no failure of the target.
 package probe

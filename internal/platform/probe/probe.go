@@ -3,9 +3,11 @@ package probe
 import (
 	"context"
 	"crypto/x509"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/netip"
+	"runtime/debug"
 	"time"
 
 	"stead.dev/stead/internal/platform/clock"
@@ -141,6 +143,8 @@ type Config struct {
 	Local *outgoing.Local
 	// Expiry is asked of domains; nil: nobody is, and these checks are Unknown.
 	Expiry Expiry
+	// Log is told of panics; nil: nobody is.
+	Log *slog.Logger
 }
 
 // Prober makes checks. It is safe for concurrent use.
@@ -169,15 +173,23 @@ func New(c Config) *Prober {
 	return p
 }
 
-// Check makes one check. It returns within the target's timeout, and a little more for what cannot be interrupted.
-func (p *Prober) Check(ctx context.Context, t Target) Result {
+// Check makes one check. It returns within the target's timeout, and a little more for what cannot be interrupted. A
+// panic makes it Unknown: whatever a target answers must not end the process, which would meet it again after each start.
+func (p *Prober) Check(ctx context.Context, t Target) (r Result) {
+	defer func() {
+		if v := recover(); v != nil {
+			if p.Log != nil {
+				p.Log.ErrorContext(ctx, "panic in a check", "type", string(t.Type), "panic", v, "stack", string(debug.Stack()))
+			}
+			r = Result{Unknown: true, ErrorKey: KeyInternal, Detail: "the check itself failed"}
+		}
+	}()
 	if err := intx.Check(ctx); err != nil {
 		return Result{Unknown: true, ErrorKey: KeyInternal, Detail: err.Error()}
 	}
 	ctx, cancel := context.WithTimeout(ctx, t.timeout())
 	defer cancel()
 	elapsed := clock.Stopwatch()
-	var r Result
 	switch t.Type {
 	case HTTP, Keyword, JSON:
 		r = p.http(ctx, t)

@@ -1,6 +1,8 @@
 package probe_test
 
 import (
+	"bytes"
+	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -8,6 +10,7 @@ import (
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"fmt"
+	"log/slog"
 	"math/big"
 	"net"
 	"net/http"
@@ -341,5 +344,23 @@ func TestPing(t *testing.T) {
 	}
 	if !r.OK || r.Response <= 0 {
 		t.Errorf("%+v", r)
+	}
+}
+
+type panicking struct{}
+
+func (panicking) Expires(context.Context, string) (time.Time, bool, error) { panic("no such registry") }
+
+// TestPanicsEndInAnUnknownResult: the process goes on, and the log tells why.
+func TestPanicsEndInAnUnknownResult(t *testing.T) {
+	var log bytes.Buffer
+	for _, c := range []probe.Config{{Expiry: panicking{}, Log: slog.New(slog.NewTextHandler(&log, nil))}, {Expiry: panicking{}}} {
+		r := prober(c).Check(t.Context(), probe.Target{Type: probe.Domain, Host: "example.com"})
+		if r.OK || !r.Unknown || r.ErrorKey != probe.KeyInternal {
+			t.Errorf("%+v", r)
+		}
+	}
+	if !strings.Contains(log.String(), "no such registry") || !strings.Contains(log.String(), "probe_test.go") {
+		t.Errorf("the log: %s", log.String())
 	}
 }
