@@ -244,26 +244,30 @@ func (h *host) database(t *testing.T, c *customer, p *process, service int64, na
 	var made struct{ Name string }
 	c.must("POST", path, fmt.Sprintf(`{"name": %q, "engine": %q}`, name, engine), &made)
 	d := customersDatabase{engine: engine, name: made.Name}
-	testkit.Eventually(t, time.Minute, func() bool {
-		var list struct {
-			Data []struct {
-				Name, Status string
-				Host         *string
-				Port         *int
-				Users        []struct{ Name string }
-			}
-		}
-		c.must("GET", path, "", &list)
-		for _, found := range list.Data {
-			if found.Name == made.Name && found.Status == "active" && len(found.Users) == 1 && found.Host != nil && found.Port != nil {
-				d.user, d.host, d.port = found.Users[0].Name, *found.Host, *found.Port
-				return true
-			}
-		}
-		return false
-	}, "the database is there")
+	testkit.Eventually(t, time.Minute, func() bool { return d.find(c, service) }, "the database is there")
 	d.password = p.reveal(t, service)
 	return d
+}
+
+// find asks the API where the database is, and by whom it is used; false when it is not there yet.
+func (d *customersDatabase) find(c *customer, service int64) bool {
+	c.t.Helper()
+	var list struct {
+		Data []struct {
+			Name, Status string
+			Host         *string
+			Port         *int
+			Users        []struct{ Name string }
+		}
+	}
+	c.must("GET", fmt.Sprintf("/api/v1/services/%d/databases", service), "", &list)
+	for _, found := range list.Data {
+		if found.Name == d.name && found.Status == "active" && len(found.Users) == 1 && found.Host != nil && found.Port != nil {
+			d.user, d.host, d.port = found.Users[0].Name, *found.Host, *found.Port
+			return true
+		}
+	}
+	return false
 }
 
 func (d customersDatabase) do(t *testing.T, query string) (text string) {

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"stead.dev/stead/internal/node/keylock"
+	"stead.dev/stead/internal/node/tree"
 	"stead.dev/stead/internal/platform/atomicfile"
 	"stead.dev/stead/internal/port/panel"
 )
@@ -493,12 +494,18 @@ func (d *Store) discard(home string) error {
 // written.
 func (d *Store) emptyTrash() {
 	trash := filepath.Join(d.dir, "trash")
+	root, err := os.OpenRoot(trash)
+	if err != nil {
+		d.log.Warn("trash cannot be opened", "error", err)
+		return
+	}
+	defer root.Close()
 	entries, err := os.ReadDir(trash)
 	if err != nil {
 		d.log.Warn("trash cannot be read", "error", err)
 	}
 	for _, e := range entries {
-		if err := os.RemoveAll(filepath.Join(trash, e.Name())); err != nil {
+		if err := tree.Remove(root, e.Name(), nil); err != nil {
 			d.log.Warn("trash cannot be emptied yet", "entry", e.Name(), "error", err)
 		}
 	}

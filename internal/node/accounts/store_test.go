@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"stead.dev/stead/internal/platform/testkit"
 	"stead.dev/stead/internal/port/panel"
 )
 
@@ -128,6 +129,21 @@ func TestInterruptedDeletionIsFinishedOnStart(t *testing.T) {
 		if left, err := os.ReadDir(filepath.Join(dir, sub)); err != nil || len(left) != 0 {
 			t.Errorf("left in %s: %v, %v", sub, left, err)
 		}
+	}
+}
+
+func TestTheTrashIsEmptiedHoweverDeepItIs(t *testing.T) {
+	dir := t.TempDir()
+	d := opened(t, dir)
+	rec := create(t, d, "1", "alice.example")
+	testkit.DeepTree(t, filepath.Join(d.Home(rec), PublicHTML), 3000)
+	testkit.FewDescriptors(t, 40)
+	if err := d.Delete(t.Context(), "1", nil); err != nil {
+		t.Fatal(err)
+	}
+	shut(t, d)
+	if left, err := os.ReadDir(filepath.Join(dir, "trash")); err != nil || len(left) != 0 {
+		t.Errorf("left: %v, %v", left, err)
 	}
 }
 

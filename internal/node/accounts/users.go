@@ -18,6 +18,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"stead.dev/stead/internal/node/accounts/userdb"
+	"stead.dev/stead/internal/node/tree"
 	"stead.dev/stead/internal/platform/atomicfile"
 	"stead.dev/stead/internal/port/panel"
 )
@@ -436,7 +437,7 @@ func removeOwned(root *os.Root, dir string, uid int) error {
 		}
 		switch owner := ownerOf(info); {
 		case owner == uid:
-			err = root.RemoveAll(name)
+			err = tree.Remove(root, name, nil)
 		case info.IsDir() && (dir != "." || openTo(info)):
 			err = removeOwned(root, name, uid)
 		}

@@ -22,6 +22,7 @@ import (
 	"syscall"
 	"time"
 
+	"stead.dev/stead/internal/node/accept"
 	"stead.dev/stead/internal/node/accounts"
 	"stead.dev/stead/internal/node/daemon"
 	"stead.dev/stead/internal/node/databases"
@@ -284,20 +285,13 @@ func (d *Driver) serve(ctx context.Context, gid, webGID int) (stop func(), err e
 func (d *Driver) answerDoor(ctx context.Context, l net.Listener, engine panel.DatabaseEngine) {
 	var running sync.WaitGroup
 	defer running.Wait()
-	for {
-		program, err := l.Accept()
-		if err != nil {
-			if ctx.Err() == nil {
-				d.cfg.Log.Error("Adminer cannot reach databases", "engine", engine, "error", err)
-			}
-			return
-		}
+	accept.Each(ctx, l.Accept, d.cfg.Log, func(program net.Conn) {
 		running.Go(func() {
 			if err := d.cfg.Databases.Visit(ctx, engine, program, door{d, engine}); err != nil && ctx.Err() == nil {
 				d.cfg.Log.Warn("Adminer was not let in", "engine", engine, "error", err)
 			}
 		})
-	}
+	})
 }
 
 // Close ends the facility's work in this process, and with it all visits; PHP-FPM keeps running.

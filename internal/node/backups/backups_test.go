@@ -39,7 +39,8 @@ type world struct {
 	notes *notes
 	store Store
 
-	sample int64 // Config.Sample
+	sample int64         // Config.Sample
+	later  time.Duration // how far the driver's clock is ahead
 	*Driver
 }
 
@@ -72,7 +73,7 @@ func newWorld(t *testing.T, store func(dir string) (Store, error)) *world {
 func (w *world) open() {
 	w.Helper()
 	d, err := New(Config{
-		Dir: filepath.Join(w.dir, "state"), Store: w.store, Now: time.Now, Log: slog.New(slog.DiscardHandler),
+		Dir: filepath.Join(w.dir, "state"), Store: w.store, Now: func() time.Time { return time.Now().Add(w.later) }, Log: slog.New(slog.DiscardHandler),
 		Parts: []facility.Backuper{w.notes, letters{w.notes}}, Sample: w.sample,
 		Accounts: func(ref string) (accounts.Account, error) {
 			a, ok := w.homes[ref]

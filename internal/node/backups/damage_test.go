@@ -207,6 +207,48 @@ func TestNewDataIsReadBack(t *testing.T) {
 	w.same("a store that damages everything", panel.ErrInvalid, w.ended("1", "b2").Failure)
 }
 
+// TestBackupsOfAnAbandonedRepositoryAreReadInTheirTime: those that are whole can be restored, so their damage must become known too.
+func TestBackupsOfAnAbandonedRepositoryAreReadInTheirTime(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, repositories)
+	w.reopen(func() { w.sample = -1 })
+	w.put("1", "public_html/index.php", noise(1, 50_000), 0o640)
+	w.notes.of["1"] = map[string]string{"shop": noise(2, 20_000)}
+	w.backUp("1", "b1", panel.PartFiles)
+	before := map[string]bool{}
+	w.must(filepath.WalkDir(filepath.Join(w.dir, "store/1/data"), func(p string, _ fs.DirEntry, err error) error {
+		before[p] = true
+		return err
+	}))
+	w.backUp("1", "b2", panel.PartDatabases)
+	w.flip(filepath.Join(w.dir, "store/1/data"), func(p string) bool { return before[p] })
+	_, err := w.StartBackupCheck(t.Context(), "1", panel.CheckRequest{ID: "c1", Backup: "b1"})
+	w.must(err)
+	w.same("the damage is found", panel.ErrInvalid, w.ended("1", "c1").Failure)
+	w.same("conditions", map[string]panel.Condition{"b1": panel.Damaged, "b2": ""}, w.conditions())
+	w.backUp("1", "b3", panel.PartFiles) // in a new repository
+
+	check := func(id string) {
+		t.Helper()
+		_, err := w.StartBackupCheck(t.Context(), "1", panel.CheckRequest{ID: id, Backup: "b3", Thorough: true})
+		w.must(err)
+		w.same(id, panel.TaskCompleted, w.ended("1", id).Status)
+	}
+	// The abandoned one is damaged further, where b2 needs it.
+	w.flip(filepath.Join(w.dir, "store/1/data"), func(p string) bool { return !before[p] })
+	check("c2")
+	w.same("read lately", map[string]panel.Condition{"b1": panel.Damaged, "b2": "", "b3": ""}, w.conditions())
+	w.reopen(func() { w.later = readEvery + time.Hour })
+	check("c3")
+	w.same("read in its time", map[string]panel.Condition{"b1": panel.Damaged, "b2": panel.Damaged, "b3": ""}, w.conditions())
+	// What is known to be damaged is not found again.
+	w.reopen(func() { w.later += readEvery + time.Hour })
+	check("c4")
+	if at, err := w.suspectedAt("1"); err != nil || !at.IsZero() {
+		t.Errorf("suspected once more: %v, %v", at, err)
+	}
+}
+
 // TestADiskThatIsNotMountedIsNoDamage: nothing is written in its place, and nothing is marked.
 func TestADiskThatIsNotMountedIsNoDamage(t *testing.T) {
 	t.Parallel()

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"stead.dev/stead/internal/platform/testkit"
 	"stead.dev/stead/internal/port/panel"
 )
 
@@ -24,9 +25,9 @@ func machines(t *testing.T, f func(t *testing.T, first, second *world)) {
 			}
 		},
 		"s3": func(t *testing.T) func(own string) (Store, error) {
-			_, settings := newBucket(t)
+			s3 := testkit.NewS3(t)
 			return func(own string) (Store, error) {
-				c, err := settings(own)
+				c, err := s3Settings(s3, own)
 				if err != nil {
 					return nil, err
 				}

@@ -129,6 +129,13 @@ func (s *Restic) ReadBack(ctx context.Context, ref string, how Reading) error {
 	return s.keepRead(in, all)
 }
 
+// Reads implements Store.
+func (s *Restic) Reads(ref, handle string) (bool, error) {
+	present, err := s.present(ref)
+	in, _ := locate(ref, handle)
+	return in == present, err
+}
+
 // begun reports whether a repository was created: one that follows an abandoned one is not before the next backup.
 func (s *Restic) begun(ctx context.Context, in repository) (bool, error) {
 	if !s.remote() {
@@ -138,8 +145,8 @@ func (s *Restic) begun(ctx context.Context, in repository) (bool, error) {
 		}
 		return err == nil, err
 	}
-	_, err := s.run(ctx, in, nil, "cat", "config")
-	if err != nil && absent(err) == nil {
+	err := s.opens(ctx, in)
+	if absent(err) {
 		return false, nil
 	}
 	if err != nil {

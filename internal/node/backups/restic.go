@@ -164,7 +164,7 @@ func (s *Restic) reachable() error {
 
 // repositories are those of an account: first the ones that were abandoned, at last the present one.
 func (s *Restic) repositories(ref string) ([]repository, error) {
-	text, err := os.ReadFile(s.own("places", ref))
+	text, err := os.ReadFile(s.own("places", ref)) //nolint:gosec // refs are checked names
 	if errors.Is(err, fs.ErrNotExist) {
 		return []repository{{ref, ref}}, nil
 	}
@@ -381,82 +381,12 @@ func (w *lastWords) explain(command string, err error) error {
 	case strings.Contains(text, "dial tcp"), strings.Contains(text, "connection refused"), strings.Contains(text, "i/o timeout"),
 		strings.Contains(text, "no such host"), strings.Contains(text, "Access Denied"):
 		return fmt.Errorf("%w: %w", panel.ErrUnreachable, err)
+	case strings.Contains(text, openingConfig), strings.Contains(text, "unable to open repository at"):
+		if !absent(err) { // an unknown answer of the store tells nothing of the repository
+			return fmt.Errorf("%w: %w", panel.ErrUnreachable, err)
+		}
 	}
 	return err
-}
-
-// ensure creates a repository if it does not exist.
-func (s *Restic) ensure(ctx context.Context, in repository) error {
-	s.mu.Lock()
-	made := s.made[in]
-	s.mu.Unlock()
-	if made {
-		return nil
-	}
-	if err := s.begin(ctx, in); err != nil {
-		return err
-	}
-	s.mu.Lock()
-	s.made[in] = true
-	s.mu.Unlock()
-	return nil
-}
-
-// clear prepares the place of a new repository. restic cannot complete an interrupted creation: the repository has a key of an
-// unknown password. A folder is then created again; in S3, where restic cannot remove a repository, another place is taken.
-func (s *Restic) clear(ctx context.Context, ref string) (repository, error) {
-	all, err := s.repositories(ref)
-	if err != nil {
-		return repository{}, err
-	}
-	in := all[len(all)-1]
-	switch _, err := os.Stat(s.own("beginning", ref)); {
-	case errors.Is(err, fs.ErrNotExist):
-		return in, nil
-	case err != nil:
-		return in, err
-	case s.remote():
-		all[len(all)-1] = another(ref)
-		return all[len(all)-1], s.keepPlaces(ref, all)
-	}
-	if err := s.reachable(); err != nil {
-		return in, err
-	}
-	lock, err := s.lock(ctx, ref)
-	if err != nil {
-		return in, err
-	}
-	return in, errors.Join(os.RemoveAll(s.location(in)), lock.Close())
-}
-
-// begin creates a repository, unless it exists.
-func (s *Restic) begin(ctx context.Context, in repository) error {
-	beginning := s.own("beginning", in.ref)
-	if _, err := os.Stat(beginning); errors.Is(err, fs.ErrNotExist) {
-		_, err := s.run(ctx, in, nil, "cat", "config")
-		if err == nil {
-			return nil
-		}
-		if absent(err) != nil {
-			return err
-		}
-		// A repository that has lost its configuration is not replaced: an operator may still rescue it.
-		if left, unread := os.ReadDir(filepath.Join(s.location(in), "keys")); !s.remote() && unread == nil && len(left) > 0 {
-			return damaged(err)
-		}
-	} else if err != nil {
-		return err
-	}
-	if err := atomicfile.Write(beginning, nil, 0o600); err != nil {
-		return err
-	}
-	if _, err := s.run(ctx, in, nil, "init"); err != nil {
-		return err
-	}
-	if err := os.Remove(beginning); err != nil {
-		return err
-	}
-	return atomicfile.SyncDir(filepath.Dir(beginning))
 }
 
 func backupTag(id string) string { return "backup=" + id }
@@ -571,14 +501,16 @@ func (d *dump) Close() error {
 // judge distinguishes a damaged repository from one that cannot be reached, or whose password is not ours.
 func (s *Restic) judge(ctx context.Context, in repository, err error) error {
 	var known panel.Kind
-	if errors.As(err, &known) {
-		return err
+	var failed *exec.ExitError
+	if errors.As(err, &known) || !errors.As(err, &failed) || ctx.Err() != nil {
+		return err // restic did not judge what is stored
 	}
 	if strings.Contains(err.Error(), "wrong password or no key found") && s.keysWhole(in) {
 		return fmt.Errorf("%w: is %s the file of old? %w", panel.ErrInternal, s.KeyFile, err)
 	}
 	if s.remote() {
-		if _, unread := s.run(ctx, in, nil, "cat", "config"); errors.Is(unread, panel.ErrUnreachable) {
+		unread := s.opens(ctx, in)
+		if ctx.Err() != nil || errors.As(unread, &known) {
 			return unread
 		}
 	}
@@ -599,6 +531,7 @@ func (s *Restic) Delete(ctx context.Context, ref, id string, rest []string) erro
 			return in == r
 		})
 	})
+	left := slices.Clone(all)
 	for _, r := range all {
 		if slices.Contains(kept, r) {
 			continue
@@ -606,30 +539,22 @@ func (s *Restic) Delete(ctx context.Context, ref, id string, rest []string) erro
 		if err := s.drop(ctx, r); err != nil {
 			return err
 		}
-	}
-	if len(kept) < len(all) {
-		if err := s.keepPlaces(ref, kept); err != nil {
+		// A dropped one has lost its secret: it must not be dropped again when a later one fails.
+		left = slices.DeleteFunc(left, func(o repository) bool { return o == r })
+		if err := s.keepPlaces(ref, left); err != nil {
 			return err
 		}
-	}
-	if !s.there(present) {
-		return s.reachable()
 	}
 	if _, err = s.run(ctx, present, nil, "unlock"); err == nil {
 		err = s.forget(ctx, present, "--tag", backupTag(id))
 	}
-	if absent(err) == nil {
+	switch {
+	case err == nil:
 		return nil
+	case absent(err): // the first backup failed before it was created
+		return s.vacant(present, err, "snapshots")
 	}
 	return s.judge(ctx, present, err)
-}
-
-// absent ignores a missing repository: the first backup failed before it was created.
-func absent(err error) error {
-	if err != nil && strings.Contains(err.Error(), "Is there a repository at the following location?") {
-		return nil
-	}
-	return err
 }
 
 // forget removes the snapshots that match the filter, and data that only they need.
@@ -655,15 +580,6 @@ func (s *Restic) forget(ctx context.Context, in repository, filter ...string) er
 	return err
 }
 
-// there reports whether a repository may exist.
-func (s *Restic) there(in repository) bool {
-	if s.remote() {
-		return true
-	}
-	_, err := os.Stat(filepath.Join(s.location(in), "config")) //nolint:gosec // refs are checked names
-	return err == nil
-}
-
 // Drop implements Store.
 func (s *Restic) Drop(ctx context.Context, ref string) error {
 	all, err := s.repositories(ref)
@@ -671,9 +587,14 @@ func (s *Restic) Drop(ctx context.Context, ref string) error {
 		return err
 	}
 	for i, r := range all {
-		if gone := s.drop(ctx, r); gone != nil && i == len(all)-1 { // what is abandoned may be damaged
-			err = gone
+		gone := s.drop(ctx, r)
+		if errors.Is(gone, panel.ErrInternal) && i < len(all)-1 {
+			continue // what is abandoned may have lost its key
 		}
+		err = errors.Join(err, gone)
+	}
+	if err != nil {
+		return err // the places name what is left
 	}
 	for _, kind := range []string{"beginning", "places", "locks"} {
 		if gone := os.Remove(s.own(kind, ref)); gone != nil && !errors.Is(gone, fs.ErrNotExist) {
@@ -685,24 +606,33 @@ func (s *Restic) Drop(ctx context.Context, ref string) error {
 
 // drop removes a repository. restic itself can remove what is in a repository, not the repository: in S3 its configuration and
 // its key stay, which say nothing of a customer. What is damaged there stays altogether, for an operator.
-func (s *Restic) drop(ctx context.Context, in repository) (err error) {
+func (s *Restic) drop(ctx context.Context, in repository) error {
 	s.mu.Lock()
 	delete(s.made, in)
 	s.mu.Unlock()
+	if err := s.empty(ctx, in); err != nil {
+		return err
+	}
 	if err := os.Remove(s.own("read", in.name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	// The secret goes last: with it a drop that was interrupted can go on.
-	defer func() {
-		if err == nil {
-			err = s.giveBack(in)
-		}
-	}()
+	return s.giveBack(in)
+}
+
+// empty removes what the store has of a repository.
+func (s *Restic) empty(ctx context.Context, in repository) error {
 	if !s.remote() {
+		if err := s.reachable(); err != nil {
+			return err
+		}
 		return os.RemoveAll(s.location(in)) //nolint:gosec // refs are checked names
 	}
-	err = absent(s.forget(ctx, in))
-	if err != nil && errors.Is(s.judge(ctx, in, err), errDamaged) {
+	err := s.forget(ctx, in)
+	if err == nil || absent(err) {
+		return nil
+	}
+	if err = s.judge(ctx, in, err); errors.Is(err, errDamaged) {
 		return nil
 	}
 	return err

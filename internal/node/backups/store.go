@@ -26,8 +26,11 @@ type Store interface {
 	// Open reads a stream. Reading fails as panel.ErrInvalid when it is damaged, and as panel.ErrUnreachable when the
 	// store cannot be reached.
 	Open(ctx context.Context, ref, id string, part panel.BackupPart, handle string) (io.ReadCloser, error)
-	// ReadBack reads what Save stored, as far as in says; panel.ErrInvalid when something is damaged.
+	// ReadBack reads what Save stored, as far as in says; panel.ErrInvalid when something is damaged. What Save does not add to
+	// any more is not read: see Reads.
 	ReadBack(ctx context.Context, ref string, in Reading) error
+	// Reads tells whether ReadBack reads what holds the stream of that handle.
+	Reads(ref, handle string) (bool, error)
 	// Check verifies the structure of what holds a stream; panel.ErrInvalid when it is damaged.
 	Check(ctx context.Context, ref, handle string) error
 	// Abandon has Save begin anew beside what holds the stream of that handle, which is damaged, or what Save would add to,
@@ -153,6 +156,9 @@ func (f Folder) ReadBack(ctx context.Context, ref string, in Reading) error {
 	}
 	return err
 }
+
+// Reads implements Store.
+func (Folder) Reads(string, string) (bool, error) { return true, nil }
 
 // Check implements Store: the files are judged by their checksums, which the records have.
 func (Folder) Check(context.Context, string, string) error { return nil }

@@ -19,6 +19,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"stead.dev/stead/internal/node/tree"
 	"stead.dev/stead/internal/port/panel"
 )
 
@@ -168,10 +169,10 @@ func removeOthers(ctx context.Context, root *os.Root, c *contents, dir string) e
 		k, there := c.kinds[key(name)]
 		switch {
 		case left:
-			err = removeAll(root, name, info)
+			err = removeAll(root, name)
 		case k == isUnread, info.Mode().Type()&^(fs.ModeDir|fs.ModeSymlink) != 0:
 		case !there && !c.beside && c.scope.has(name):
-			err = removeAll(root, name, info)
+			err = removeAll(root, name)
 		case info.IsDir() && k != isFile && len(name) <= maxName:
 			err = removeOthers(ctx, root, c, name)
 		}
@@ -198,52 +199,15 @@ func readNames(root *os.Root, dir string) ([]string, error) {
 }
 
 // removeAll removes a tree, also one whose directories are closed to their owner.
-func removeAll(root *os.Root, name string, info fs.FileInfo) error {
-	return removeBelow(root, name, info, 0)
-}
-
-// levels of directories are named by their full path: with all of them the work would grow with the square of the
-// depth, which a customer chooses.
-const levels = 32
-
-func removeBelow(root *os.Root, name string, info fs.FileInfo, level int) error {
-	if !info.IsDir() {
-		if err := root.Remove(name); !errors.Is(err, fs.ErrPermission) {
-			return err
-		}
-		if err := open(root, path.Dir(name)); err != nil {
-			return err
-		}
-		return root.Remove(name)
-	}
-	names, err := readNames(root, name)
-	if err != nil {
+func removeAll(root *os.Root, name string) error {
+	err := tree.Remove(root, name, nil)
+	if !errors.Is(err, fs.ErrPermission) {
 		return err
 	}
-	if len(names) > 0 {
-		if err := open(root, name); err != nil {
-			return err
-		}
+	if err := open(root, path.Dir(name)); err != nil {
+		return err
 	}
-	below, dir := root, name
-	if level == levels && len(names) > 0 {
-		if below, err = root.OpenRoot(name); err != nil {
-			return err
-		}
-		defer below.Close()
-		dir, level = ".", 0
-	}
-	for _, n := range names {
-		child := path.Join(dir, n)
-		info, err := below.Lstat(child)
-		if err == nil {
-			err = removeBelow(below, child, info, level+1)
-		}
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
-	}
-	return root.Remove(name)
+	return tree.Remove(root, name, nil)
 }
 
 // open lets the owner of a directory change its content.
@@ -398,7 +362,7 @@ func (u *unpacker) replace(name string, put func(tmp string) error) error {
 	if err == nil {
 		var info fs.FileInfo
 		if info, err = u.root.Lstat(name); err == nil && info.IsDir() {
-			err = removeAll(u.root, name, info)
+			err = removeAll(u.root, name)
 		}
 		if err == nil || errors.Is(err, fs.ErrNotExist) {
 			err = u.root.Rename(tmp, name)

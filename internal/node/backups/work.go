@@ -251,7 +251,43 @@ func (d *Driver) check(ctx context.Context, t *task) error {
 		d.suspect(t.Ref, handle, err)
 		return nil
 	}
+	if err == nil && t.Thorough {
+		return d.checkApart(ctx, t.Ref)
+	}
 	return err
+}
+
+// checkApart reads the backups that lie where no backup is added any more, each as often as ReadBack reads everything else. A
+// repository in which damage was found, or that was taken over from another machine, may hold many that are whole.
+func (d *Driver) checkApart(ctx context.Context, ref string) error {
+	all, err := d.tasks(ref)
+	if err != nil {
+		return err
+	}
+	due := d.cfg.Now().Add(-readEvery)
+	for _, b := range all {
+		if !b.restorable() || b.Damaged || b.StartedAt.After(due) || b.ExaminedAt.After(due) {
+			continue
+		}
+		if read, err := d.cfg.Store.Reads(ref, b.handle()); err != nil || read {
+			if err != nil {
+				return err
+			}
+			continue
+		}
+		err := d.readWhole(ctx, b)
+		if errors.Is(err, errDamaged) && ctx.Err() == nil {
+			d.foundDamaged(ref, b.ID, err)
+			return nil // all are read now
+		}
+		if err == nil {
+			err = d.examined(b, false)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // restore restores parts of a backup. It reads everything once before it changes anything.

@@ -76,8 +76,10 @@ type Driver struct {
 	mu    sync.Mutex
 	busy  map[string]*sync.Mutex // by account
 	sizes map[string]measured    // by database
-	refs  map[string]string      // of the accounts whose databases are watched, by name
-	rest  context.CancelFunc     // ends the watch; nil while there is none
+	// limiting are the databases whose limit is being applied in the background.
+	limiting map[string]bool
+	refs     map[string]string  // of the accounts whose databases are watched, by name
+	rest     context.CancelFunc // ends the watch; nil while there is none
 
 	watching sync.WaitGroup
 }
@@ -178,7 +180,7 @@ func New(cfg Config) (*Driver, error) {
 	}
 	d := &Driver{
 		cfg: cfg, records: records, servers: map[panel.DatabaseEngine]server{},
-		busy: map[string]*sync.Mutex{}, refs: map[string]string{}, sizes: map[string]measured{},
+		busy: map[string]*sync.Mutex{}, refs: map[string]string{}, sizes: map[string]measured{}, limiting: map[string]bool{},
 	}
 	if cfg.Simulated {
 		d.servers[panel.MySQL], d.servers[panel.MariaDB] = simulated{"10.11.0-simulated", 3306}, simulated{"10.11.0-simulated", 3306}

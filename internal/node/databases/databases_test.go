@@ -2,6 +2,7 @@ package databases
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"io"
@@ -345,6 +346,7 @@ func TestADatabaseThatIsTooLargeTakesNothingMore(t *testing.T) {
 		}
 		// No reconciliation comes in between.
 		m.look(t.Context())
+		m.watching.Wait()
 		own := m.own(d)
 		fails(t, own, fill)
 		fails(t, own, "CREATE TABLE u (a INT)")
@@ -357,6 +359,7 @@ func TestADatabaseThatIsTooLargeTakesNothingMore(t *testing.T) {
 			works(t, own, "TRUNCATE t")
 		}
 		m.look(t.Context())
+		m.watching.Wait()
 		works(t, m.own(d), "INSERT INTO t VALUES (1, 'x')")
 		// A larger bound does too, and one far too large closes the PostgreSQL database.
 		works(t, m.own(d), fill)
@@ -373,6 +376,66 @@ func TestADatabaseThatIsTooLargeTakesNothingMore(t *testing.T) {
 			works(t, m.own(d), "SELECT 1")
 		}
 	})
+}
+
+// TestASlowAccountDelaysNobodysLimit: what one account waits for does not stop the look at the databases of others.
+func TestASlowAccountDelaysNobodysLimit(t *testing.T) {
+	onEngines(t, func(t *testing.T, m *machine, e panel.DatabaseEngine) {
+		m.must(m.Close())
+		if e != panel.MariaDB {
+			return // the watch is the same for both
+		}
+		own := map[string]*sql.DB{}
+		for _, name := range []string{"sam", "tom"} {
+			m.account(name)
+			d, err := m.SetDatabase(t.Context(), name, panel.Database{Name: name + "_db", Engine: e, Password: password, MaxSizeMB: 2})
+			m.must(err)
+			own[name] = m.own(d)
+			works(t, own[name], "CREATE TABLE t (a INT, b TEXT)")
+		}
+		full := func(name string) bool {
+			list, err := m.ListDatabases(t.Context(), name)
+			m.must(err)
+			return list[0].Full
+		}
+		for busy, other := range map[string]string{"sam": "tom", "tom": "sam"} { // a look is in no order: one of them comes first
+			for _, db := range own {
+				works(t, db, "INSERT INTO t SELECT seq, REPEAT('x', 1000) FROM seq_1_to_4000")
+				works(t, db, "ANALYZE TABLE t")
+			}
+			unlock := m.lock(busy)
+			looked := make(chan struct{})
+			go func() {
+				defer close(looked)
+				m.look(t.Context())
+			}()
+			testkit.Eventually(t, 30*time.Second, func() bool { return full(other) }, "the limit of "+other+" holds while "+busy+" is busy")
+			unlock()
+			<-looked
+			m.watching.Wait()
+			if !full(busy) {
+				t.Errorf("the limit of %s does not hold afterwards", busy)
+			}
+			for _, db := range own {
+				works(t, db, "TRUNCATE t")
+			}
+			m.look(t.Context())
+			m.watching.Wait()
+		}
+	})
+}
+
+// TestALookComesInTime: a database cannot grow for longer than the promise, however long a look takes.
+func TestALookComesInTime(t *testing.T) {
+	t.Parallel()
+	for took, want := range map[time.Duration]time.Duration{
+		0: 10 * time.Second, time.Second: 10 * time.Second, 2 * time.Second: 18 * time.Second, 5 * time.Second: 20 * time.Second,
+		20 * time.Second: 5 * time.Second, time.Minute: time.Second,
+	} {
+		if got := watchPause(took); got != want {
+			t.Errorf("after a look of %v: %v, want %v", took, got, want)
+		}
+	}
 }
 
 func TestWhatWasInterruptedIsFinished(t *testing.T) {

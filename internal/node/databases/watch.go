@@ -8,11 +8,19 @@ import (
 	"stead.dev/stead/internal/platform/clock"
 )
 
-// How often the sizes of databases with a limit are looked at. A look takes at most a tenth of the time of one core.
+// How often the sizes of databases with a limit are looked at. A look takes at most a tenth of the time of one core, unless a
+// database could grow for longer than watchWithin then: with what it takes to apply the limit, that is the promise of 30 s.
 const (
-	watchEvery = 10 * time.Second
-	watchShare = 10
+	watchEvery  = 10 * time.Second
+	watchShare  = 10
+	watchWithin = 25 * time.Second
+	watchRest   = time.Second // at least, between two looks
 )
+
+// watchPause is the time until the next look, when one took so long.
+func watchPause(took time.Duration) time.Duration {
+	return max(watchRest, min(max(watchEvery, (watchShare-1)*took), watchWithin-took))
+}
 
 // beginWatch looks at the sizes of databases in the background: a program fills a disk in less time than passes between two
 // reconciliations.
@@ -33,9 +41,13 @@ func (d *Driver) beginWatch(ctx context.Context) {
 				return
 			case <-time.After(pause):
 			}
-			took := clock.Stopwatch()
+			stopwatch := clock.Stopwatch()
 			d.look(ctx)
-			pause = max(watchEvery, (watchShare-1)*took())
+			took := stopwatch()
+			if took > watchWithin {
+				d.cfg.Log.Warn("the sizes of databases take too long to measure; their limits hold late", "took", took)
+			}
+			pause = watchPause(took)
 		}
 	})
 }
@@ -80,11 +92,28 @@ func (d *Driver) look(ctx context.Context) {
 			if h == last.hold {
 				continue
 			}
-			if err := d.limit(ctx, ref, db.Name); err != nil && ctx.Err() == nil {
-				d.cfg.Log.Error("the limit of a database cannot be applied", "account", ref, "database", db.Name, "error", err)
-			}
+			d.beginLimit(ctx, ref, db.Name)
 		}
 	}
+}
+
+// beginLimit applies the limit of a database in the background, unless that is going on: what the account waits for, such as a large
+// database that is removed, delays nobody else's limit.
+func (d *Driver) beginLimit(ctx context.Context, ref, name string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.limiting[name] {
+		return
+	}
+	d.limiting[name] = true
+	d.watching.Go(func() {
+		if err := d.limit(ctx, ref, name); err != nil && ctx.Err() == nil {
+			d.cfg.Log.Error("the limit of a database cannot be applied", "account", ref, "database", name, "error", err)
+		}
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		delete(d.limiting, name)
+	})
 }
 
 // limit applies a database whose size has passed its limit.

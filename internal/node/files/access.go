@@ -3,17 +3,17 @@ package files
 import (
 	"context"
 	"errors"
+	"fmt"
 	"hash/fnv"
 	"io"
-	"io/fs"
 	"net/url"
 	"os"
 	"path"
 	"slices"
-	"strconv"
 	"syscall"
 	"time"
 
+	"stead.dev/stead/internal/node/tree"
 	"stead.dev/stead/internal/platform/clock"
 	"stead.dev/stead/internal/platform/htaccess"
 )
@@ -183,8 +183,8 @@ func (d *Driver) Changed(ref, name string, dir bool) {
 }
 
 // mark is a number for the state of a file by which directories are closed.
-func mark(name string, info fs.FileInfo) uint64 {
+func mark(e *tree.Entry) uint64 {
 	h := fnv.New64a()
-	_, _ = io.WriteString(h, name+"\x00"+etag(info)+"\x00"+strconv.Itoa(int(info.Mode()))) // a hash takes all
+	_, _ = fmt.Fprint(h, e.Name, "\x00", e.Stat.Size, e.Stat.Mtim, e.Stat.Ino, e.Stat.Mode) // a hash takes all
 	return h.Sum64()
 }

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"testing"
 
+	"stead.dev/stead/internal/platform/testkit"
 	"stead.dev/stead/internal/port/panel"
 )
 
@@ -114,6 +115,41 @@ func (c *flipping) Err() error {
 		c.flip()
 	}
 	return nil
+}
+
+// A customer can nest directories without limit: each Move puts a chain below another.
+func TestADeepTreeIsMeasuredAndRemoved(t *testing.T) {
+	const depth = 3000
+	d, home := newHome(t)
+	dir := filepath.Join(home, "public_html/deep")
+	must(t, os.Mkdir(dir, 0o750))
+	must(t, d.Measure(t.Context(), ref))
+	before, err := d.Occupied(t.Context(), ref)
+	must(t, err)
+	testkit.DeepTree(t, dir, depth)
+	testkit.FewDescriptors(t, 40)
+	zip, err := d.OpenZip(t.Context(), ref, "/public_html")
+	must(t, err)
+	if _, err := io.Copy(io.Discard, zip); !errors.Is(err, panel.ErrInvalid) {
+		t.Errorf("archived: %v", err)
+	}
+	must(t, zip.Close())
+	must(t, os.WriteFile(filepath.Join(home, "public_html/zz"), nil, 0o600))
+	if found, err := d.Search(t.Context(), ref, panel.Query{Text: "zz"}); err != nil || len(found.Matches) != 1 || !found.Truncated {
+		t.Errorf("found: %+v, %v", found, err)
+	}
+	must(t, os.Remove(filepath.Join(home, "public_html/zz")))
+	must(t, d.Measure(t.Context(), ref))
+	if used, err := d.Occupied(t.Context(), ref); err != nil || used.Inodes != before.Inodes+2*depth {
+		t.Errorf("measured: %+v, %v", used, err)
+	}
+	must(t, d.Remove(t.Context(), ref, "/public_html/deep", true))
+	if used, err := d.Occupied(t.Context(), ref); err != nil || used.Inodes != before.Inodes-1 || used.DiskBytes != before.DiskBytes {
+		t.Errorf("after removal: %+v, %v", used, err)
+	}
+	if left, err := os.ReadDir(filepath.Join(home, tmpDir)); err != nil || len(left) != 0 {
+		t.Errorf("left: %v, %v", left, err)
+	}
 }
 
 // A customer who replaces directories by links while they are counted would never be found to have too much.

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"syscall"
 
+	"stead.dev/stead/internal/node/tree"
 	"stead.dev/stead/internal/platform/htaccess"
 	"stead.dev/stead/internal/port/panel"
 )
@@ -133,7 +134,7 @@ func (c *call) measure(m *meter) error {
 		counted := make(chan struct{})
 		go func() { // without the account's identity, which may have closed directories to itself
 			defer close(counted)
-			t, err = c.size(".")
+			t, err = c.size()
 		}()
 		<-counted
 		if err != nil {
@@ -185,11 +186,11 @@ func (m *meter) measurement() int64 {
 	return m.measurements
 }
 
-// size counts a tree: the bytes of its files, and every name. Of names with the staging prefix it skips only those in
+// size counts the home: the bytes of its files, and every name. Of names with the staging prefix it skips only those in
 // progress: a customer's own programs can create such names, too.
-func (c *call) size(name string) (tally, error) {
+func (c *call) size() (tally, error) {
 	t := tally{call: c}
-	err := t.count(c.root, name, 0)
+	err := t.count(c.root)
 	return t, err
 }
 
@@ -200,49 +201,23 @@ type tally struct {
 	marks         uint64 // of the files by which directories are closed
 }
 
-// levels of directories are named by their path from the home, or from the last opened one: with all of them the work
-// would grow with the square of the depth.
-const levels = 32
-
-func (t *tally) count(root *os.Root, name string, level int) error {
-	if err := t.Err(); err != nil {
-		return err
-	}
-	info, err := root.Lstat(name)
-	if err != nil {
-		return changed(err)
-	}
-	t.inodes++
-	if info.Mode().IsRegular() {
-		t.bytes += info.Size()
-	}
-	if !info.IsDir() {
-		if info.Name() == htaccess.Name {
-			t.marks += mark(name, info)
+func (t *tally) count(root *os.Root) error {
+	return tree.Walk(root, func(e *tree.Entry) (bool, error) {
+		if err := t.Err(); err != nil {
+			return false, err
 		}
-		return nil
-	}
-	if level == levels {
-		if root, err = root.OpenRoot(name); err != nil {
-			return changed(err)
+		if e.Whole && t.d.isUnderWay(e.Name) {
+			return false, nil
 		}
-		defer root.Close()
-		name, level = ".", 0
-	}
-	entries, err := readAll(root, name)
-	if err != nil {
-		return changed(err)
-	}
-	for _, e := range entries {
-		at := path.Join(name, e.Name())
-		if root == t.root && t.d.isUnderWay(at) {
-			continue
+		t.inodes++
+		if e.IsRegular() {
+			t.bytes += e.Stat.Size
 		}
-		if err := t.count(root, at, level+1); err != nil {
-			return err
+		if !e.IsDir() && path.Base(e.Name) == htaccess.Name {
+			t.marks += mark(e)
 		}
-	}
-	return nil
+		return true, nil
+	})
 }
 
 // changed returns nil for an error that only says that somebody removed or replaced the name since it was read, so that
@@ -256,8 +231,12 @@ func changed(err error) error {
 	return err
 }
 
+// errDeep ends a walk at a directory whose path no call could name: with the paths of all that is below, memory would
+// grow with the square of the depth.
+var errDeep = fmt.Errorf("%w: directories nested too deeply", panel.ErrInvalid)
+
 // walk visits name and, in directories, everything below, following no links. It skips what vanishes meanwhile and what
-// is being prepared, unless name itself is that.
+// is being prepared, unless name itself is that. A directory below maxPath is errDeep, unless visit skips it.
 func (c *call) walk(name string, visit func(name string, info fs.FileInfo) error) error {
 	if err := c.Err(); err != nil {
 		return err
@@ -276,6 +255,8 @@ func (c *call) walk(name string, visit func(name string, info fs.FileInfo) error
 		return err
 	case !info.IsDir():
 		return nil
+	case len(name) > maxPath:
+		return errDeep
 	}
 	entries, err := c.readDir(name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -310,7 +291,7 @@ func Sweep(home string) error {
 	names, err := dir.Readdirnames(-1)
 	for _, name := range names {
 		if strings.HasPrefix(name, staging) {
-			err = errors.Join(err, root.RemoveAll(tmpDir+"/"+name))
+			err = errors.Join(err, tree.Remove(root, tmpDir+"/"+name, nil))
 		}
 	}
 	return err

@@ -73,7 +73,11 @@ func (d *Driver) Search(ctx context.Context, ref string, q panel.Query) (_ panel
 		if name == dir && info.IsDir() {
 			return nil
 		}
-		return look(name, info)
+		if err := look(name, info); err != nil || !info.IsDir() || len(name) <= maxPath {
+			return err
+		}
+		s.found.Truncated = true
+		return fs.SkipDir
 	})
 	if errors.Is(err, errEnough) {
 		s.found.Truncated, err = true, nil

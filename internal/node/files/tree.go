@@ -8,6 +8,7 @@ import (
 	"path"
 	"strings"
 
+	"stead.dev/stead/internal/node/tree"
 	"stead.dev/stead/internal/platform/htaccess"
 	"stead.dev/stead/internal/port/panel"
 )
@@ -71,7 +72,7 @@ func (d *Driver) Copy(ctx context.Context, ref, from, to string, overwrite bool)
 		err = c.place(staged, dst, overwrite)
 	}
 	if err != nil {
-		return panel.Entry{}, errors.Join(err, c.root.RemoveAll(staged))
+		return panel.Entry{}, errors.Join(err, tree.Remove(c.root, staged, nil))
 	}
 	h.keep()
 	return c.entry(dst)
@@ -211,15 +212,11 @@ func (c *call) detach(name string, recursive bool) (aside string, err error) {
 // bury removes a tree that was moved aside and subtracts its usage. The change has happened already, so a caller who
 // leaves does not stop it.
 func (c *call) bury(aside string) error {
-	at := *c
-	at.Context = context.WithoutCancel(c.Context)
-	freed, err := at.size(aside)
-	if err != nil {
-		return err
-	}
-	if err := c.root.RemoveAll(aside); err != nil {
-		return err
-	}
-	c.d.meter(c.ref).giveSince(c.asideAt, freed.bytes, freed.inodes)
-	return nil
+	var bytes, inodes int64
+	err := tree.Remove(c.root, aside, func(size int64) {
+		bytes += size
+		inodes++
+	})
+	c.d.meter(c.ref).giveSince(c.asideAt, bytes, inodes)
+	return err
 }

@@ -16,6 +16,7 @@ import (
 	"stead.dev/stead/internal/node/accounts"
 	"stead.dev/stead/internal/node/facility"
 	"stead.dev/stead/internal/node/identity"
+	"stead.dev/stead/internal/node/tree"
 	"stead.dev/stead/internal/port/panel"
 )
 
@@ -116,7 +117,7 @@ func (d *Driver) load(ctx context.Context, a accounts.Account, s state, address 
 	}
 	// Root creates the new mailbox and gives it to the user when it is complete: the user may have no room for two.
 	fresh := path.Join(path.Dir(box), ".stead-"+path.Base(box))
-	err = account.RemoveAll(fresh) // left by an agent that was killed
+	err = tree.Remove(account, fresh, nil) // left by an agent that was killed
 	if err == nil {
 		err = account.Mkdir(fresh, 0o700)
 	}
@@ -130,14 +131,14 @@ func (d *Driver) load(ctx context.Context, a accounts.Account, s state, address 
 	}
 	if err == nil {
 		err = identity.Do(a, func() error {
-			if err := account.RemoveAll(box); err != nil {
+			if err := tree.Remove(account, box, nil); err != nil {
 				return err
 			}
 			return account.Rename(fresh, box)
 		})
 	}
 	if err != nil {
-		return errors.Join(err, account.RemoveAll(fresh))
+		return errors.Join(err, tree.Remove(account, fresh, nil))
 	}
 	return nil
 }

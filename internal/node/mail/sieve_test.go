@@ -29,7 +29,7 @@ func (w *world) manage() *manager {
 	conn, err := elsewhere.DialContext(w.t.Context(), "tcp", w.cfg.Sieve)
 	must(w.t, err)
 	w.t.Cleanup(func() { _ = conn.Close() })
-	must(w.t, conn.SetDeadline(time.Now().Add(time.Minute)))
+	must(w.t, conn.SetDeadline(time.Now().Add(10*time.Minute))) // of a whole test, on a machine that may be busy
 	m := &manager{w.t, conn, bufio.NewReader(conn)}
 	m.answer()
 	return m

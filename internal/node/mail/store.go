@@ -17,6 +17,7 @@ import (
 
 	"stead.dev/stead/internal/node/accounts"
 	"stead.dev/stead/internal/node/identity"
+	"stead.dev/stead/internal/node/tree"
 	"stead.dev/stead/internal/platform/clock"
 )
 
@@ -54,7 +55,7 @@ func (d *Driver) remove(account string, path ...string) error {
 	}
 	defer func() { _ = root.Close() }() // was read only
 	name := filepath.Join(append([]string{account}, path...)...)
-	if err := root.RemoveAll(name); err != nil {
+	if err := tree.Remove(root, name, nil); err != nil {
 		return fmt.Errorf("mail: %w", err)
 	}
 	if len(path) > 1 { // the domain's directory, after its last mailbox

@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"github.com/creack/pty"
+	"golang.org/x/sys/unix"
 
 	"stead.dev/stead/internal/node/accounts"
 	"stead.dev/stead/internal/node/facility"
@@ -196,7 +197,7 @@ func (d *Driver) leave(t *terminal) {
 
 // start runs the shell in a new pseudo-terminal.
 func (d *Driver) start(ctx context.Context, t *terminal, size panel.TerminalSize) error {
-	screen, line, err := pty.Open()
+	screen, line, err := openPair()
 	if err != nil {
 		return err
 	}
@@ -230,6 +231,25 @@ func (d *Driver) start(ctx context.Context, t *terminal, size panel.TerminalSize
 	}()
 	d.cfg.Log.Info("terminal opened", "account", a.Ref)
 	return nil
+}
+
+// openPair opens a pseudo-terminal. Its master, screen, is in the runtime's poller, so that Close ends a Read that waits:
+// a process that left the session may keep the line open for as long as it likes. Nothing may call Fd on screen, which
+// would make it blocking, as pty.Open and pty.Setsize do.
+func openPair() (screen, line *os.File, err error) {
+	master, line, err := pty.Open()
+	if err != nil {
+		return nil, nil, err
+	}
+	defer master.Close()
+	fd, err := unix.FcntlInt(master.Fd(), unix.F_DUPFD_CLOEXEC, 0)
+	if err != nil {
+		return nil, nil, errors.Join(err, line.Close())
+	}
+	if err := unix.SetNonblock(fd, true); err != nil {
+		return nil, nil, errors.Join(err, unix.Close(fd), line.Close())
+	}
+	return os.NewFile(uintptr(fd), master.Name()), line, nil
 }
 
 // lastWords is how long the last output of a shell can be read after its end.
@@ -286,18 +306,26 @@ func prepare(line *os.File, a accounts.Account, size panel.TerminalSize) error {
 	if err := line.Chmod(0o600); err != nil {
 		return err
 	}
-	return pty.Setsize(line, windowOf(size))
+	return resize(line, size)
 }
 
-func windowOf(s panel.TerminalSize) *pty.Winsize {
-	return &pty.Winsize{Rows: uint16(s.Rows), Cols: uint16(s.Columns)} //nolint:gosec // G115: they are valid
+// resize tells the terminal's programs its size.
+func resize(f *os.File, s panel.TerminalSize) error {
+	window := unix.Winsize{Row: uint16(s.Rows), Col: uint16(s.Columns)} //nolint:gosec // G115: they are valid
+	conn, err := f.SyscallConn()
+	if err != nil {
+		return err
+	}
+	var failed error
+	err = conn.Control(func(fd uintptr) { failed = unix.IoctlSetWinsize(int(fd), unix.TIOCSWINSZ, &window) })
+	return errors.Join(err, failed)
 }
 
 // take handles one input.
 func (t *terminal) take(in panel.TerminalInput) error {
 	t.alarm.Reset(t.idle)
 	if in.Resize != nil {
-		if err := pty.Setsize(t.screen, windowOf(*in.Resize)); err != nil {
+		if err := resize(t.screen, *in.Resize); err != nil {
 			return err
 		}
 	}

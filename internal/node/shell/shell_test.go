@@ -7,9 +7,12 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -114,12 +117,16 @@ func (p *person) types(line string) {
 	}
 }
 
+func (p *person) screen() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.seen.String()
+}
+
 func (p *person) sees(want string) {
 	p.t.Helper()
 	testkit.Eventually(p.t, time.Minute, func() bool {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		return strings.Contains(p.seen.String(), want)
+		return strings.Contains(p.screen(), want)
 	}, fmt.Sprintf("%q is on the screen", want))
 }
 
@@ -200,6 +207,33 @@ func TestWhatEndsATerminal(t *testing.T) {
 	w.sit()
 	if _, err := w.OpenTerminal(t.Context(), "alice", window, strings.NewReader("")); !errors.Is(err, panel.ErrBusy) {
 		t.Errorf("a third terminal: %v", err)
+	}
+}
+
+// A process that left the session keeps the line open, so nothing ends a Read of the screen but closing it.
+func TestATerminalEndsBeforeAProcessThatLeftIt(t *testing.T) {
+	w := newWorld(t, nil)
+	for what, end := range map[string]func(*person){
+		"exit":    func(p *person) { p.types("exit") },
+		"closing": func(p *person) { w.must(p.out.Close()) },
+		"leaving": func(p *person) { w.must(p.typing.Close()) },
+	} {
+		p := w.sit()
+		p.types("setsid sh -c 'echo left=$$.; exec sleep 300' &")
+		left := regexp.MustCompile(`left=(\d+)\.`)
+		testkit.Eventually(t, time.Minute, func() bool { return left.MatchString(p.screen()) }, what+": the process has left")
+		pid, err := strconv.Atoi(left.FindStringSubmatch(p.screen())[1])
+		w.must(err)
+		t.Cleanup(func() { _ = syscall.Kill(pid, syscall.SIGKILL) })
+		w.must(p.keys.Resize(panel.TerminalSize{Columns: 132, Rows: 50}))
+		p.types("stty size")
+		p.sees("50 132")
+		end(p)
+		p.leaves(what)
+		w.must(p.out.Close())
+		if err := syscall.Kill(pid, 0); err != nil {
+			t.Errorf("%s: the process has not outlived the terminal: %v", what, err)
+		}
 	}
 }
 

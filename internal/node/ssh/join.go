@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"stead.dev/stead/internal/node/accept"
 	"stead.dev/stead/internal/node/cgroup"
 	"stead.dev/stead/internal/node/ssh/session"
 )
@@ -36,19 +37,12 @@ func (d *Driver) listen(ctx context.Context) error {
 		_ = ln.Close() // ends the loop below
 	})
 	d.behind.Go(func() {
-		for {
-			c, err := ln.AcceptUnix()
-			if err != nil {
-				if ctx.Err() == nil {
-					d.cfg.Log.Error("sessions are no longer put into cgroups", "error", err)
-				}
-				return
-			}
+		accept.Each(ctx, ln.AcceptUnix, d.cfg.Log, func(c *net.UnixConn) {
 			if err := d.join(c); err != nil {
 				d.cfg.Log.Warn("session cannot be put into its cgroup", "error", err)
 			}
 			_ = c.Close() // the session continues
-		}
+		})
 	})
 	return nil
 }

@@ -1,5 +1,5 @@
 // Package atomicfile writes files whole: after a crash or a loss of power, a file has its old content or its new one.
-// WriteUnsynced alone promises less.
+// WriteUnsynced alone promises less. LockDir keeps other processes away from a folder.
 //
 // No function here may be used in a directory that a customer can change: the path of the directory is followed through
 // links. What is a customer's is written with the customer's own rights (internal/node/identity).

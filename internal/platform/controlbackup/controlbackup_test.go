@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -176,24 +175,18 @@ func TestHoursDaysAndWeeksAreKept(t *testing.T) {
 }
 
 // stores runs f for a folder and for S3.
-func stores(t *testing.T, f func(t *testing.T, p Place, s3 *fakeS3)) {
+func stores(t *testing.T, f func(t *testing.T, p Place, s3 *testkit.S3)) {
 	t.Helper()
 	t.Run("folder", func(t *testing.T) { f(t, Place{To: filepath.Join(t.TempDir(), "backups")}, nil) })
 	t.Run("s3", func(t *testing.T) {
-		fake := &fakeS3{objects: map[string][]byte{}}
-		srv := httptest.NewServer(fake)
-		t.Cleanup(srv.Close)
-		file := filepath.Join(t.TempDir(), "keys")
-		if err := os.WriteFile(file, []byte("[default]\naws_access_key_id = test\naws_secret_access_key = secret\n"), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		f(t, Place{To: "s3:" + srv.URL + "/bucket/a/prefix", S3File: file, S3Region: "us-east-1"}, fake)
+		s3 := testkit.NewS3(t)
+		f(t, Place{To: "s3:" + s3.URL + "/a/prefix", S3File: testkit.S3CredentialsFile(t), S3Region: "us-east-1"}, s3)
 	})
 }
 
 func TestAStoreKeepsFiles(t *testing.T) {
 	t.Parallel()
-	stores(t, func(t *testing.T, p Place, s3 *fakeS3) {
+	stores(t, func(t *testing.T, p Place, s3 *testkit.S3) {
 		s, err := openStore(p)
 		if err != nil {
 			t.Fatal(err)
@@ -232,7 +225,7 @@ func TestAStoreKeepsFiles(t *testing.T) {
 			t.Errorf("what it does not have: %v", err)
 		}
 		if s3 != nil {
-			s3.full.Store(true)
+			s3.SetFull(true)
 			if err := put("more"); err == nil || !strings.Contains(err.Error(), "no room") {
 				t.Errorf("without room: %v", err)
 			}

@@ -17,6 +17,7 @@ import (
 	"filippo.io/age"
 	"golang.org/x/sys/unix"
 
+	"stead.dev/stead/internal/platform/atomicfile"
 	"stead.dev/stead/internal/platform/clock"
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/schema"
@@ -147,34 +148,31 @@ func staging(dir string) (_ string, remove func() error, err error) {
 	}
 	for _, old := range left {
 		// One that is in use is locked.
-		if release, err := lockDir(old); err == nil {
+		if release, err := atomicfile.LockDir(old); err == nil {
 			err = errors.Join(os.RemoveAll(old), release())
 			if err != nil {
 				return "", nil, fmt.Errorf("remove what an interrupted backup has left: %w", err)
 			}
 		}
 	}
-	made, err := os.MkdirTemp(dir, pattern)
-	if err != nil {
-		return "", nil, fmt.Errorf("make room for copies: %w", err)
+	const tries = 10
+	for try := 1; ; try++ {
+		made, err := os.MkdirTemp(dir, pattern)
+		if err != nil {
+			return "", nil, fmt.Errorf("make room for copies: %w", err)
+		}
+		release, err := atomicfile.LockDir(made)
+		if err == nil {
+			if _, err = os.Stat(made); err == nil {
+				return made, func() error { return errors.Join(os.RemoveAll(made), release()) }, nil
+			}
+			err = errors.Join(err, release())
+		}
+		// Another backup that begins now took the folder for one that was left, before it was locked.
+		if try == tries {
+			return "", nil, errors.Join(fmt.Errorf("make room for copies: %w", err), os.RemoveAll(made))
+		}
 	}
-	release, err := lockDir(made)
-	if err != nil {
-		return "", nil, errors.Join(err, os.RemoveAll(made))
-	}
-	return made, func() error { return errors.Join(os.RemoveAll(made), release()) }, nil
-}
-
-// lockDir locks a folder for this process; the kernel releases it with the process.
-func lockDir(dir string) (release func() error, err error) {
-	f, err := os.Open(dir)
-	if err != nil {
-		return nil, err
-	}
-	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
-		return nil, errors.Join(err, f.Close())
-	}
-	return f.Close, nil
 }
 
 // spare is the space that is left on the disk for the running server.

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -292,6 +293,27 @@ const (
 		END LOOP;
 	END $$;`
 )
+
+// restoreLock is the advisory lock of PostgreSQL that a restore into an empty database holds: the first bytes of "restored".
+const restoreLock int64 = 0x726573746f726564
+
+// onlyRestore keeps other restores away from the database of an address until release is called; PostgreSQL releases it with the
+// connection. It returns ErrAtWork while another one has it.
+func onlyRestore(ctx context.Context, address string) (release func() error, err error) {
+	c, err := pgx.Connect(ctx, address)
+	if err != nil {
+		return nil, errors.New("PostgreSQL cannot be reached") // the cause may repeat the address
+	}
+	release = sync.OnceValue(func() error { return c.Close(context.WithoutCancel(ctx)) })
+	var got bool
+	if err := c.QueryRow(ctx, `SELECT pg_try_advisory_lock($1)`, restoreLock).Scan(&got); err != nil {
+		return nil, errors.Join(err, release())
+	}
+	if !got {
+		return nil, errors.Join(ErrAtWork, release())
+	}
+	return release, nil
+}
 
 func execute(ctx context.Context, address, statement string) error {
 	c, err := pgx.Connect(ctx, address)

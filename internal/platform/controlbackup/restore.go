@@ -156,6 +156,7 @@ func Check(ctx context.Context, place Place, keys Keys, name, dir, address strin
 var (
 	ErrNotEmpty = errors.New("there is an installation already: give an empty place, or --replace, which moves aside what is there and keeps it")
 	ErrInUse    = errors.New("servers are running on this database: stop all of them first")
+	ErrAtWork   = errors.New("another stead restore is at work on this database: wait until it has ended")
 )
 
 // Restore restores a backup. Nothing is changed before the archive was read to its end; what it replaces is kept.
@@ -332,7 +333,7 @@ func syncDir(dir string) error {
 	return errors.Join(f.Sync(), f.Close())
 }
 
-func (u unpacked) intoPostgres(ctx context.Context, to Target, suffix string, key []byte, r *Restored) error {
+func (u unpacked) intoPostgres(ctx context.Context, to Target, suffix string, key []byte, r *Restored) (err error) {
 	server, err := serverVersion(ctx, to.Address)
 	if err != nil {
 		return err
@@ -340,11 +341,19 @@ func (u unpacked) intoPostgres(ctx context.Context, to Target, suffix string, ke
 	if err := programOf(ctx, "pg_restore", server); err != nil {
 		return err
 	}
+	release, err := onlyRestore(ctx, to.Address)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, release()) }()
 	empty, _, err := emptyPostgres(ctx, to)
 	if err != nil {
 		return err
 	}
 	file := u.file(postgresEntry)
+	if !empty && !to.Replace { // somebody else has restored while this archive was read
+		return fmt.Errorf("the database: %w", ErrNotEmpty)
+	}
 	if empty {
 		// No server starts on it until it is proven and on hold and has its key, whenever this process ends.
 		if err := execute(ctx, to.Address, markUnfinished+dropRestored); err != nil {
@@ -362,7 +371,10 @@ func (u unpacked) intoPostgres(ctx context.Context, to Target, suffix string, ke
 		}
 		return execute(ctx, to.Address, markFinished)
 	}
-	// Restored and proven beside it, then exchanged by names.
+	// Restored and proven beside it, then exchanged by names, for which nobody may be connected to it.
+	if err := release(); err != nil {
+		return err
+	}
 	made, drop, err := scratch(ctx, to.Address, "stead_restore_", file)
 	if errors.Is(err, ErrMayNotCreate) {
 		return fmt.Errorf("%w, or set STEAD_DATABASE_URL to an empty database", err)
