@@ -137,7 +137,7 @@ func TestANewerLibraryLeavesWhatTheCompanyHasChanged(t *testing.T) {
 			"kb/edited.en.md": text("ours"), "kb/dropped.en.md": text("ours"), "kb/kept.en.md": text("one"),
 			"kb/own.en.md": text("own"), "kb/retired.en.md": text("one"), "media/a.png": pixel,
 		}, true)
-		next := dir{"kb/own.en.md": text("two"), "kb/kept.en.md": text("two"), "kb/edited.en.md": text("two"), "kb/removed.en.md": text("two"), "kb/new.en.md": text("two"), "media/a.png": pixel + "2"}
+		next := dir{"kb/own.en.md": text("two"), "kb/kept.en.md": text("two"), "kb/edited.en.md": text("two"), "kb/removed.en.md": text("two"), "kb/new.en.md": text("two"), "media/a.png": otherPixel}
 		bring(next, "v2")
 		want := map[string]string{"own": "own", "kept": "two", "edited": "ours", "dropped": "ours", "new": "two"}
 		all, _, err := s.List(t.Context(), Listing{Kind: Help, Lang: "en"})
@@ -149,7 +149,7 @@ func TestANewerLibraryLeavesWhatTheCompanyHasChanged(t *testing.T) {
 				t.Errorf("%s says %q, want %q", a.Slug, got, want[a.Slug])
 			}
 		}
-		if m, err := s.Picture(t.Context(), "a.png"); err != nil || string(m.Content) != pixel+"2" {
+		if m, err := s.Picture(t.Context(), "a.png"); err != nil || string(m.Content) != otherPixel {
 			t.Errorf("the picture is %q, %v", m.Content, err)
 		}
 		// The same version again changes nothing, whatever has happened meanwhile.

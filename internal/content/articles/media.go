@@ -100,6 +100,21 @@ func checkMedia(m Media) string {
 	return "its content is not what its name says"
 }
 
+// cleaned is the picture without what tells of it and does not show it: where it was taken, when and by what. GIFs and drawings, which no
+// camera makes, stay as they are.
+func (m Media) cleaned() (Media, error) {
+	var err error
+	switch m.ContentType() {
+	case "image/jpeg":
+		m.Content, err = cleanJPEG(m.Content)
+	case "image/png":
+		m.Content, err = cleanPNG(m.Content)
+	case "image/webp":
+		m.Content, err = cleanWebP(m.Content)
+	}
+	return m, err
+}
+
 // readMedia reads the pictures of a directory.
 func readMedia(fsys fs.FS, problems *Problems) (all []Media, err error) {
 	names, err := namesIn(fsys, "media")
@@ -115,6 +130,10 @@ func readMedia(fsys fs.FS, problems *Problems) (all []Media, err error) {
 		m := Media{Name: path.Base(name), Content: content}
 		if text := checkMedia(m); text != "" {
 			problems.add(name, 0, "%s", text)
+			continue
+		}
+		if m, err = m.cleaned(); err != nil {
+			problems.add(name, 0, "it is no whole picture")
 			continue
 		}
 		all = append(all, m)

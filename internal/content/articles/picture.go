@@ -36,7 +36,11 @@ func (s *Service) AddPicture(ctx context.Context, name string, content []byte) (
 	case path.Ext(name) == ".svg" || checkMedia(m) != "" || of.width < 1 || of.height < 1 || of.width > maxPictureSide || of.height > maxPictureSide:
 		return Picture{}, fault.Invalid("content", "article_picture_type")
 	}
-	err := s.change(ctx, func(ctx context.Context, tx *db.Tx) error {
+	m, err := m.cleaned()
+	if err != nil {
+		return Picture{}, fault.Invalid("content", "article_picture_type")
+	}
+	err = s.change(ctx, func(ctx context.Context, tx *db.Tx) error {
 		sources, err := readSources(ctx, tx)
 		switch _, taken := sources["media/"+name]; {
 		case err != nil:
@@ -46,7 +50,7 @@ func (s *Service) AddPicture(ctx context.Context, name string, content []byte) (
 		}
 		return putMedia(ctx, tx, m)
 	})
-	return Picture{name, of.width, of.height, int64(len(content))}, err
+	return Picture{name, of.width, of.height, int64(len(m.Content))}, err
 }
 
 // RemovePicture removes a picture that no article shows, drafts too.

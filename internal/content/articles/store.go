@@ -166,15 +166,17 @@ func readTexts(ctx context.Context, q db.Querier, all []Article, drafts, bodies 
 				updated  *time.Time
 				t        Text
 			)
-			err := row.Scan(&id, &lang, &t.Title, &t.Description, &keywords, &t.Author, &updated, &t.Draft, &t.Body)
-			if err == nil {
-				err = json.Unmarshal([]byte(keywords), &t.Keywords)
+			if err := row.Scan(&id, &lang, &t.Title, &t.Description, &keywords, &t.Author, &updated, &t.Draft, &t.Body); err != nil {
+				return struct{}{}, err // such as of a reader who has left
+			}
+			if err := json.Unmarshal([]byte(keywords), &t.Keywords); err != nil {
+				return struct{}{}, err
 			}
 			if updated != nil {
 				t.UpdatedAt = *updated
 			}
 			at[id].Texts[lang] = t
-			return struct{}{}, err
+			return struct{}{}, nil
 		}, `SELECT article_id, lang, title, description, keywords, author, updated_at, draft, `+body+` FROM articles_texts
 			WHERE (CAST($1 AS BOOLEAN) OR NOT draft) AND article_id `+in, append([]any{drafts}, args...)...)
 		if err != nil {

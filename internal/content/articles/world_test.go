@@ -41,7 +41,9 @@ func (d dir) fs() fs.FS {
 }
 
 const (
-	pixel = "\x89PNG\r\n\x1a\n pixel"
+	pixel      = "\x89PNG\r\n\x1a\n" + pngEnd // the least that a picture is
+	otherPixel = "\x89PNG\r\n\x1a\n\x00\x00\x00\x00sRGB\x00\x00\x00\x00" + pngEnd
+	pngEnd     = "\x00\x00\x00\x00IEND\xaeB`\x82"
 
 	help = `---
 title: Your first site
