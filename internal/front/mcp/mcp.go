@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"runtime/debug"
 	"strings"
 	"sync"
 	"time"
@@ -158,6 +159,7 @@ func (e *Endpoint) server(p auth.Principal) *sdk.Server {
 		})
 	}
 	e.addResources(s, byName)
+	s.AddReceivingMiddleware(e.guarded)
 	e.addPrompts(s, byName)
 	e.servers.Store(names.String(), s)
 	return s
@@ -186,6 +188,31 @@ func (e *Endpoint) call(ctx context.Context, t *tool, arguments json.RawMessage)
 		return &sdk.CallToolResult{IsError: true, Content: []sdk.Content{&sdk.TextContent{Text: text}}}, nil
 	}
 	return &sdk.CallToolResult{StructuredContent: said, Content: []sdk.Content{&sdk.TextContent{Text: string(said)}}}, nil
+}
+
+// guarded answers a message although its handling panics. The library handles messages in goroutines of its own, where a panic would end
+// the program.
+func (e *Endpoint) guarded(next sdk.MethodHandler) sdk.MethodHandler {
+	return func(ctx context.Context, method string, req sdk.Request) (res sdk.Result, err error) {
+		defer func() {
+			if v := recover(); v != nil {
+				c, ok := ctx.Value(callKey{}).(call)
+				if !ok {
+					c.ctx = ctx
+				}
+				res, err = nil, e.refusal(c, panicked(v))
+			}
+		}()
+		return next(ctx, method, req)
+	}
+}
+
+// panicked is the error of a recovered panic.
+func panicked(v any) error { return fmt.Errorf("mcp: panic: %v\n%s", v, debug.Stack()) }
+
+// refusal is an error as JSON-RPC has it: what the interface says of it, and nothing of what only the log should have.
+func (e *Endpoint) refusal(c call, err error) error {
+	return &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: string(bytes.TrimSpace(e.cfg.Edge.ErrorBody(c.ctx, err)))}
 }
 
 // answer buffers the library's answer until it is known to be JSON.

@@ -2,6 +2,7 @@ package mcp_test
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -51,9 +52,14 @@ var caller = auth.Principal{AccountID: 1, KeyID: 1}
 // call calls the tool.
 func call(t *testing.T, e *mcp.Endpoint) *httptest.ResponseRecorder {
 	t.Helper()
+	return callWith(t, e, `{}`)
+}
+
+func callWith(t *testing.T, e *mcp.Endpoint, arguments string) *httptest.ResponseRecorder {
+	t.Helper()
 	w := httptest.NewRecorder()
 	r := httptest.NewRequest(http.MethodPost, apitest.BaseURL+"/api/v1/reseller/mcp", strings.NewReader(
-		`{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "test", "arguments": {}}}`))
+		`{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "test", "arguments": `+arguments+`}}`))
 	if err := e.Answer(t.Context(), caller, nil, w, r); err != nil {
 		t.Fatal(err)
 	}
@@ -130,6 +136,37 @@ func TestBothEndpointsRefuseOtherSites(t *testing.T) {
 			if res.StatusCode != c.status {
 				t.Errorf("%s by %s: %d, want %d", path, c.name, res.StatusCode, c.status)
 			}
+		}
+	}
+}
+
+// limited is a list that has a default as a tool.
+type limited struct {
+	Limit int `query:"limit" minimum:"1" maximum:"500"`
+}
+
+func TestArgumentsMayBeNull(t *testing.T) {
+	t.Parallel()
+	clk := clock.NewFake(testkit.Start)
+	edge := apitest.NewEdge(t, testkit.SQLite(t, clk), clk, apitest.Tokens{"key": caller}, nil)
+	err := edge.Mount(api.Operation[limited, said]{
+		ID: "test.get", Method: http.MethodGet, Path: "/api/v1/reseller/test", Section: api.Reseller, Auth: api.Key, Summary: "A test",
+		Handle: func(_ context.Context, _ auth.Principal, in *limited) (*said, error) {
+			return &said{fmt.Sprintf("%d lines", in.Limit)}, nil
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := mcp.New(mcp.Config{Edge: edge, Version: "1", Brand: brand.Fixed(brand.Brand{Name: "Test"}), Tools: []mcp.Tool{
+		{Name: "test", Title: "A test", Operation: "test.get", Defaults: map[string]any{"limit": 50}},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, arguments := range []string{`null`, `{}`} {
+		if got := callWith(t, e, arguments).Body.String(); !strings.Contains(got, "50 lines") {
+			t.Errorf("arguments of %s: %s", arguments, got)
 		}
 	}
 }

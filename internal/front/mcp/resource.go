@@ -105,7 +105,7 @@ func (e *Endpoint) listResources(ctx context.Context, tools map[string]*tool, ov
 func (e *Endpoint) rows(c call, t *tool, arguments string) ([]listed, error) {
 	said, err := called(c, t.operation, json.RawMessage(arguments))
 	if err != nil {
-		return nil, err
+		return nil, e.refusal(c, err)
 	}
 	var answer struct{ Data []listed }
 	err = json.Unmarshal(said, &answer)
@@ -132,7 +132,7 @@ func (e *Endpoint) readOverview(ctx context.Context, tools map[string]*tool, uri
 		case err != nil && i == 0 && fault.From(err).Def == fault.NotFound:
 			return nil, sdk.ResourceNotFoundError(uri)
 		case err != nil && i == 0:
-			return nil, err
+			return nil, e.refusal(c, err)
 		case err != nil:
 			said = e.cfg.Edge.ErrorBody(c.ctx, err)
 		}
@@ -165,7 +165,7 @@ func (e *Endpoint) readArticle(ctx context.Context, tools map[string]*tool, uri 
 		if def := fault.From(err).Def; def == fault.NotFound || def == fault.Validation {
 			return nil, sdk.ResourceNotFoundError(uri)
 		}
-		return nil, err
+		return nil, e.refusal(c, err)
 	}
 	var article map[string]any
 	if err := json.Unmarshal(said, &article); err != nil {

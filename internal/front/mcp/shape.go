@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -51,12 +50,11 @@ func (e *Endpoint) answerOf(c call, t *tool, arguments json.RawMessage) (json.Ra
 	return finish(answer, text, err)
 }
 
-// called returns the operation's answer. The library calls tools in goroutines of its own, where a panic would end the
-// program: here it becomes an error of this call.
+// called returns the operation's answer. A panic of it is an error of this call.
 func called(c call, operation *api.Tool, arguments json.RawMessage) (said json.RawMessage, err error) {
 	defer func() {
 		if v := recover(); v != nil {
-			err = fmt.Errorf("mcp: panic: %v\n%s", v, debug.Stack())
+			err = panicked(v)
 		}
 	}()
 	return operation.Call(c.ctx, c.principal, arguments)

@@ -242,6 +242,9 @@ func (t *tool) prepare(arguments json.RawMessage) (given map[string]json.RawMess
 			return nil, nil, fault.MalformedJSON.Wrap(err)
 		}
 	}
+	if given == nil { // the arguments are null
+		given = map[string]json.RawMessage{}
+	}
 	for parameter := range t.Arguments {
 		if _, ok := given[parameter]; ok {
 			return nil, nil, fault.Invalid(parameter, "unexpected")

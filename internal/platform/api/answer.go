@@ -18,13 +18,22 @@ import (
 // compressFrom is the size in bytes from which compressing an answer saves packets.
 const compressFrom = 1400
 
-// revalidated tells whether the answers of an operation have an ETag.
+// revalidated tells whether the answers of an operation have an ETag. A stream whose answer is a list writes it by WriteList.
 func (d *declared) revalidated() bool {
-	if d.Method != http.MethodGet || d.stream != nil {
+	if d.Method != http.MethodGet {
 		return false
 	}
 	_, list := d.out.FieldByName("Data")
-	return list || d.Section == Catalog
+	return list || d.Section == Catalog && d.stream == nil
+}
+
+// WriteList writes a list as the JSON answer of a stream that has other answers too.
+func WriteList(w http.ResponseWriter, r *http.Request, list any) error {
+	body, err := marshal(list)
+	if err == nil {
+		writeRevalidated(w, r, body)
+	}
+	return err
 }
 
 var compressors = sync.Pool{New: func() any {

@@ -237,6 +237,10 @@ func (e *Edge) OpenAPI() *huma.OpenAPI {
 		used[eventsTag] = true
 	}
 	doc.Tags = tagsOf(used)
+	if !slices.ContainsFunc(e.ops, func(d *declared) bool { return d.Auth == Key }) {
+		delete(doc.Components.SecuritySchemes, "apiKey")
+		delete(doc.Components.SecuritySchemes, "apiKeyHeader")
+	}
 	return doc
 }
 

@@ -17,7 +17,6 @@ import (
 
 // requestLog collects the content of the request's one log line.
 type requestLog struct {
-	id        string
 	operation string
 	principal auth.Principal
 	fault     *fault.Error
@@ -36,7 +35,7 @@ func requestLogOf(ctx context.Context) *requestLog {
 }
 
 // RequestID is the id of the request, which its answer has as X-Request-Id.
-func RequestID(ctx context.Context) string { return requestLogOf(ctx).id }
+func RequestID(ctx context.Context) string { return observe.RequestID(ctx) }
 
 // Observer is called with every finished request, for metrics.
 type Observer func(ctx context.Context, method, operation string, status int, took time.Duration)
@@ -46,23 +45,23 @@ type Observer func(ctx context.Context, method, operation string, status int, to
 func Outer(log *slog.Logger, c clock.Clock, observed Observer, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		began := c.Now()
-		n := &requestLog{id: secret.Token("req_", 12)}
-		ctx := observe.WithRequestID(context.WithValue(r.Context(), requestLogKey{}, n), n.id)
+		n, id := &requestLog{}, secret.Token("req_", 12)
+		ctx := observe.WithRequestID(context.WithValue(r.Context(), requestLogKey{}, n), id)
 		r = r.WithContext(ctx)
 		rec := &recorder{ResponseWriter: w, status: http.StatusOK}
 		h := rec.Header()
-		h.Set("X-Request-Id", n.id)
+		h.Set("X-Request-Id", id)
 		h.Set("X-Content-Type-Options", "nosniff")
 		h.Set("Referrer-Policy", "no-referrer")
 		defer func() {
 			v := recover()
 			abort := v != nil
 			if v != nil && v != http.ErrAbortHandler { //nolint:errorlint // a panic value, compared as net/http does
-				log.ErrorContext(ctx, "panic", "request_id", n.id, "panic", v, "stack", string(debug.Stack()))
+				log.ErrorContext(ctx, "panic", "request_id", id, "panic", v, "stack", string(debug.Stack()))
 				if !rec.began {
 					abort = false
 					writeJSON(rec, http.StatusInternalServerError,
-						[]byte(`{"error":"internal_error","message":"Internal error","request_id":"`+n.id+`"}`+"\n"))
+						[]byte(`{"error":"internal_error","message":"Internal error","request_id":"`+id+`"}`+"\n"))
 				}
 			}
 			took := c.Now().Sub(began)
@@ -81,7 +80,7 @@ func Outer(log *slog.Logger, c clock.Clock, observed Observer, next http.Handler
 func logRequest(ctx context.Context, log *slog.Logger, r *http.Request, n *requestLog, rec *recorder, took time.Duration) {
 	level := slog.LevelInfo
 	attrs := []slog.Attr{
-		slog.String("request_id", n.id), slog.String("method", r.Method), slog.String("path", loggedPath(r)),
+		slog.String("request_id", RequestID(ctx)), slog.String("method", r.Method), slog.String("path", loggedPath(r)),
 		slog.Int("status", rec.status), slog.Int64("bytes", rec.bytes), slog.Duration("took", took),
 	}
 	if n.operation != "" {

@@ -155,7 +155,7 @@ var samples = map[string]string{ //nolint:gosec // no secrets: made-up values
 	"allowed_paths": "/public_html", "app_version": "2.4.0", "arguments": `{"path": "/public_html/index.html"}`, "aud": "https://panel.example.com",
 	"auth_code": "Xy7-pq2R", "author": "Anna K.", "available_actions": "renew", "badge_token": "b7c1f0", "body": "Half a year without a single fault.",
 	"category": "guides", "cause": "connect_timeout", "charset": "utf8mb4", "checkout_url": "https://panel.example.com/pay/7f3c", "city": "Tashkent",
-	"client_id": "app_4c1d9e", "client_ref": "client-42", "client_secret": "sts_…", "code": "ANNA-7", "color": "brightgreen", "command": "php ~/public_html/cron.php",
+	"client_id": "app_4c1d9e", "client_ref": "client-42", "client_secret": "sts_…", "code": "ANNA-7", "color": "#1c4ed8", "command": "php ~/public_html/cron.php",
 	"common_name": "shop.example.com", "content": "<h1>Hello</h1>", "country": "UZ", "coupon_code": "AUTUMN", "currencies": "USD", "currency": "UZS",
 	"denied_paths": "/public_html/private", "description": "Hosting for a shop", "diff": "-9:00-18:00\n+9:00-19:00\n", "digest": "1F6F8A29C2B7A7E1",
 	"directory": "/public_html", "displaced_name": "shop.example.com", "dns_expected": "192.0.2.7", "dns_type": "A", "document_root": "/public_html",

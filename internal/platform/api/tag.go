@@ -79,6 +79,7 @@ func tagsOf(used map[string]bool) []*huma.Tag {
 	for _, s := range subjects {
 		add(s.tag(), s.about)
 	}
+	add(Staff.Title(), "What the company's own people do, by their roles.")
 	add(eventsTag, "Requests that Stead sends to the addresses of resellers.")
 	for _, name := range slices.Sorted(maps.Keys(used)) {
 		all = append(all, &huma.Tag{Name: name})
