@@ -35,8 +35,15 @@ type Attempt struct {
 	Error   string    `json:"error"`
 }
 
-// Filter picks jobs. An empty State picks those that have failed at least once and are not done; other empty fields pick all.
-type Filter struct{ State, Kind, Queue string }
+// Filter picks jobs. An empty State picks those that have failed at least once and are not done; those of a request are picked in all states.
+// Other empty fields pick all.
+type Filter struct {
+	State, Kind, Queue string
+	// MinAttempts is how often a job must have been tried.
+	MinAttempts int
+	// RequestID is the request that enqueued a job, itself or by another job.
+	RequestID string
+}
 
 const (
 	failedStates = `('retryable', 'discarded', 'cancelled')`
@@ -48,10 +55,25 @@ const (
 var states = []string{"available", "pending", "scheduled", "running", "retryable", "discarded", "cancelled", "completed"}
 
 // where is the condition of a filter, with its arguments. The state is a word of the statement: PostgreSQL has a type of its own for it.
-func (f Filter) where() (string, []any) {
+func (q *Queue) where(f Filter) (string, []any) {
 	condition, args := ` WHERE state IN `+failedStates, []any{}
-	if slices.Contains(states, f.State) {
+	switch {
+	case slices.Contains(states, f.State):
 		condition = ` WHERE state = '` + f.State + `'`
+	case f.RequestID != "":
+		condition = ` WHERE TRUE` // whatever came of it
+	}
+	if f.MinAttempts > 0 {
+		args = append(args, f.MinAttempts)
+		condition += fmt.Sprintf(` AND attempt >= $%d`, len(args))
+	}
+	if f.RequestID != "" {
+		args = append(args, f.RequestID)
+		of := ` AND json_extract(metadata, '$.request_id') = $%d`
+		if q.pg != nil {
+			of = ` AND metadata @> jsonb_build_object('request_id', CAST($%d AS TEXT))` // by River's index
+		}
+		condition += fmt.Sprintf(of, len(args))
 	}
 	for column, value := range map[string]string{"kind": f.Kind, "queue": f.Queue} {
 		if value != "" {
@@ -64,13 +86,22 @@ func (f Filter) where() (string, []any) {
 
 // List reads a page of the jobs that a filter picks, the newest first, and counts all of them.
 func (q *Queue) List(ctx context.Context, r db.Querier, f Filter, limit, offset int) (all []Listed, total int, err error) {
-	where, args := f.where()
-	if err := r.QueryRow(ctx, `SELECT COUNT(*) FROM river_job`+where, args...).Scan(&total); err != nil {
-		return nil, 0, fmt.Errorf("jobs: count: %w", err)
+	where, args := q.where(f)
+	if total, _, err = q.Count(ctx, r, f); err != nil {
+		return nil, 0, err
 	}
 	page := fmt.Sprintf(` ORDER BY id DESC LIMIT $%d OFFSET $%d`, len(args)+1, len(args)+2)
 	all, err = db.Collect(ctx, r, scanListed, `SELECT `+q.listedColumns()+` FROM river_job`+where+page, append(args, limit, offset)...)
 	return all, total, err
+}
+
+// Count counts the jobs that a filter picks; first is the smallest id among them.
+func (q *Queue) Count(ctx context.Context, r db.Querier, f Filter) (count int, first int64, err error) {
+	where, args := q.where(f)
+	if err := r.QueryRow(ctx, `SELECT COUNT(*), COALESCE(MIN(id), 0) FROM river_job`+where, args...).Scan(&count, &first); err != nil {
+		return 0, 0, fmt.Errorf("jobs: count: %w", err)
+	}
+	return count, first, nil
 }
 
 // listedColumns are those of a Listed. River keeps arguments, errors and times in each engine's own form.

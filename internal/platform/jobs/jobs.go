@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/riverqueue/river"
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
 	"github.com/riverqueue/river/riverdriver/riversqlite"
@@ -371,13 +372,22 @@ func (q *Queue) stops() (stop, cancelJobs func(context.Context) error) {
 	return q.lite.Stop, q.lite.StopAndCancel
 }
 
-// Migrate brings River's own tables up to date. Package schema calls it.
-func Migrate(ctx context.Context, d *db.DB) error {
+// Migrate brings River's own tables up to date. Package schema calls it, again when a statement could not get a lock within
+// lockTimeout, which counts on PostgreSQL.
+func Migrate(ctx context.Context, d *db.DB, lockTimeout string) error {
 	var err error
 	if pool := d.Pool(); pool != nil {
-		err = migrate(ctx, func() (*rivermigrate.Migrator[pgx.Tx], error) {
-			return rivermigrate.New(riverpgxv5.New(pool), nil)
-		})
+		// Connections of its own, whose settings nobody else gets.
+		c := pool.Config()
+		c.ConnConfig.RuntimeParams["lock_timeout"] = lockTimeout
+		c.MinConns, c.MinIdleConns = 0, 0
+		var own *pgxpool.Pool
+		if own, err = pgxpool.NewWithConfig(ctx, c); err == nil {
+			err = migrate(ctx, func() (*rivermigrate.Migrator[pgx.Tx], error) {
+				return rivermigrate.New(riverpgxv5.New(own), nil)
+			})
+			own.Close()
+		}
 	} else {
 		err = migrate(ctx, func() (*rivermigrate.Migrator[*sql.Tx], error) {
 			return rivermigrate.New(riversqlite.New(d.Writer()), nil)

@@ -7,6 +7,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/riverqueue/river/riverdriver/riverpgxv5"
+	"github.com/riverqueue/river/rivermigrate"
+
 	"stead.dev/stead/internal/platform/clock"
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/schema"
@@ -117,5 +120,64 @@ func TestAnUpgradeHoldsNoWriter(t *testing.T) {
 	err := d.QueryRow(t.Context(), `SELECT indisvalid FROM pg_index WHERE indexrelid = 'services_upgrade_note'::regclass`).Scan(&valid)
 	if err != nil || !valid {
 		t.Errorf("the index is valid: %v, %v", valid, err)
+	}
+}
+
+// TestAnUpgradeOfTheQueueHoldsNoWriter: a reader is in the way of a change of River's tables, which all replicas write.
+func TestAnUpgradeOfTheQueueHoldsNoWriter(t *testing.T) {
+	t.Parallel()
+	d := testkit.Open(t, testkit.PostgresURL(t), clock.System(0))
+	m, err := rivermigrate.New(riverpgxv5.New(d.Pool()), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// As with an older River, one change behind. Each changes the table of jobs.
+	if _, err := m.Migrate(t.Context(), rivermigrate.DirectionDown, nil); err != nil {
+		t.Fatal(err)
+	}
+	var running sync.WaitGroup
+	reading := make(chan struct{})
+	running.Go(func() {
+		err := d.InTx(t.Context(), func(ctx context.Context, tx *db.Tx) error {
+			if _, err := tx.Exec(ctx, `SELECT COUNT(*) FROM river_job`); err != nil {
+				return err
+			}
+			close(reading)
+			return clock.Sleep(ctx, 3*longestWait)
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	})
+	<-reading
+	migrated := make(chan error, 1)
+	go func() {
+		_, err := schema.Migrate(t.Context(), d)
+		migrated <- err
+	}()
+	write := func() time.Duration {
+		since := clock.Stopwatch()
+		err := d.InTx(t.Context(), func(ctx context.Context, tx *db.Tx) error {
+			_, err := tx.Exec(ctx, `UPDATE river_job SET priority = priority WHERE FALSE`)
+			return err
+		})
+		if err != nil {
+			t.Error(err)
+		}
+		return since()
+	}
+	var longest time.Duration
+	for began := clock.Stopwatch(); began() < 3*longestWait; {
+		longest = max(longest, write())
+	}
+	running.Wait()
+	if err := <-migrated; err != nil {
+		t.Error(err)
+	}
+	if longest > longestWait {
+		t.Errorf("a writer waited %v", longest)
+	}
+	if versions, err := m.ExistingVersions(t.Context()); err != nil || len(versions) != len(m.AllVersions()) {
+		t.Errorf("%d of %d versions: %v", len(versions), len(m.AllVersions()), err)
 	}
 }

@@ -106,7 +106,7 @@ func migrate(ctx context.Context, d *db.DB, from fs.FS) ([]string, error) {
 			return err
 		}
 		defer done()
-		for tries := 1; ; tries++ {
+		err = untilLocked(ctx, func() error {
 			results, err := p.Up(ctx)
 			var partial *goose.PartialError
 			if errors.As(err, &partial) {
@@ -115,18 +115,30 @@ func migrate(ctx context.Context, d *db.DB, from fs.FS) ([]string, error) {
 			for _, r := range results {
 				names = append(names, r.Source.Path)
 			}
-			if err == nil {
-				return errors.Join(noteRelease(ctx, d, newest(from)), jobs.Migrate(ctx, d))
-			}
-			if !lockedOut(err) || tries == lockTries {
-				return fmt.Errorf("schema: migrate: %w", err)
-			}
-			if err := clock.Sleep(ctx, lockPause); err != nil {
-				return fmt.Errorf("schema: migrate: %w", err)
-			}
+			return err
+		})
+		if err != nil {
+			return err
 		}
+		return errors.Join(noteRelease(ctx, d, newest(from)), untilLocked(ctx, func() error { return jobs.Migrate(ctx, d, lockTimeout) }))
 	})
 	return names, err
+}
+
+// untilLocked calls f until it gets its locks.
+func untilLocked(ctx context.Context, f func() error) error {
+	for tries := 1; ; tries++ {
+		err := f()
+		if err == nil {
+			return nil
+		}
+		if !lockedOut(err) || tries == lockTries {
+			return fmt.Errorf("schema: migrate: %w", err)
+		}
+		if err := clock.Sleep(ctx, lockPause); err != nil {
+			return fmt.Errorf("schema: migrate: %w", err)
+		}
+	}
 }
 
 // How long a migration waits for a lock on PostgreSQL, while everybody else who needs it queues behind, and how often it
