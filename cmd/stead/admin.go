@@ -39,7 +39,7 @@ type adminCmd struct {
 		Close          userClose          `cmd:"" help:"Remove for good what names a person from an account that has nothing left; its books stay."`
 	} `cmd:"" help:"Accounts of customers and operators."`
 	Import struct {
-		WHMCS  importWHMCS  `cmd:"" name:"whmcs" help:"Make accounts, with their balances, of the clients of a WHMCS installation; say what else it has."`
+		WHMCS  importWHMCS  `cmd:"" name:"whmcs" help:"Make accounts of the clients of a WHMCS installation, with their balances, domain names and services."`
 		Hestia importHestia `cmd:"" help:"Bring the account in a backup of HestiaCP into a service."`
 		CPanel importCPanel `cmd:"" name:"cpanel" help:"Bring the account in a full backup of cPanel into a service."`
 	} `cmd:"" help:"Customers of another system."`
@@ -456,7 +456,7 @@ type walletTopups struct{ paging }
 // Run lists open top-ups.
 func (c *walletTopups) Run(e *environment) error {
 	return e.administer(func(a *admin.Admin) error {
-		list, err := a.OpenTopups(e.ctx, c.params())
+		list, err := a.OpenTopups(e.ctx, "", c.params())
 		if err != nil {
 			return err
 		}

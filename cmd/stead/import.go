@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
+	"strings"
 
 	"stead.dev/stead/internal/front/admin"
 	"stead.dev/stead/internal/front/admin/whmcs"
@@ -12,7 +14,7 @@ import (
 type importWHMCS struct {
 	From          string `help:"DSN of its database, or better of a copy: user@tcp(127.0.0.1:3306)/whmcs, user@unix(/run/mysqld/mysqld.sock)/whmcs." required:"" placeholder:"DSN"`
 	PasswordStdin bool   `help:"Read the password of the database's user from standard input."`
-	Map           string `help:"YAML file: rates of currencies and plans for products." type:"existingfile" placeholder:"FILE"`
+	Map           string `help:"YAML file: rates of currencies, plans for products, prices." type:"existingfile" placeholder:"FILE"`
 	Source        string `help:"Name of the installation, under which its ids are kept." default:"whmcs"`
 	Reason        string `help:"What owners read of the posting of their balance." default:"Your balance from before"`
 	Apply         bool   `help:"Do it; otherwise only the report is printed."`
@@ -56,27 +58,61 @@ func (c *importWHMCS) Run(e *environment) error {
 }
 
 func printImport(w io.Writer, r *admin.ImportReport) {
-	for _, left := range r.Left {
-		row(w, fmt.Sprintf("client %d", left.ID), "LEFT OUT", left.What, left.Reason)
-	}
-	for _, note := range r.Notes {
-		row(w, fmt.Sprintf("client %d", note.ID), "note", note.What, note.Reason)
-	}
-	for _, s := range r.Services {
-		row(w, fmt.Sprintf("service %d", s.ID), "to be ordered", s.Email, fmt.Sprintf("%s, %d months, %s, due %s, %s", s.Plan, s.Months, s.Domain, s.NextDue, s.Status))
-	}
-	for _, s := range r.Refused {
-		row(w, fmt.Sprintf("service %d", s.ID), "LEFT OUT", s.What, s.Reason)
+	for _, i := range r.Rows {
+		state := i.Becomes
+		if state == admin.ImportLeft {
+			state = "LEFT OUT"
+		}
+		row(w, fmt.Sprintf("%s %d", i.Kind, i.ID), state, i.What, importDetails(i), strings.Join(slices.Concat(nonEmpty(i.Reason), i.Notes), "; "))
 	}
 	row(w)
-	row(w, "clients", fmt.Sprintf("%d found, %d imported, %d by an earlier import, %d left out", r.Clients.Found, r.Clients.Imported, r.Clients.Already, r.Clients.Left))
+	for _, c := range []struct {
+		what   string
+		counts admin.ImportCounts
+	}{{"clients", r.Clients}, {"domains", r.Domains}, {"services", r.Services}} {
+		row(w, c.what, fmt.Sprintf("%d found, %d new, %d by an earlier import, %d left out, %d ended there",
+			c.counts.Found, c.counts.New, c.counts.Already, c.counts.Left, c.counts.Ended))
+	}
 	for _, b := range r.Balances {
 		row(w, "balances", fmt.Sprintf("%s %s are %v", b.Amount, b.Currency, b.Cents))
 	}
 	row(w, "postings", r.Sum)
-	row(w, "services", fmt.Sprintf("%d to be ordered, %d left out, %d ended", len(r.Services), len(r.Refused), r.Ended))
-	row(w, "not imported", fmt.Sprintf("%d unpaid invoices, %d domains", r.Unpaid, r.Domains))
+	row(w, "not imported", fmt.Sprintf("%d unpaid invoices, %d add-ons", r.Unpaid, r.Addons))
 	if !r.Applied {
 		row(w, "", "Nothing was changed: say --apply to do it")
 	}
+}
+
+// importDetails says what something is here.
+func importDetails(i admin.ImportRow) string {
+	var parts []string
+	switch {
+	case i.ServiceID != 0:
+		parts = append(parts, fmt.Sprintf("service %d", i.ServiceID))
+	case i.DomainID != 0:
+		parts = append(parts, fmt.Sprintf("domain %d", i.DomainID))
+	case i.Kind == "client" && i.AccountID != 0:
+		parts = append(parts, fmt.Sprintf("account %d", i.AccountID))
+	}
+	if i.Plan != "" {
+		period := "1 month"
+		if i.Months != 1 {
+			period = fmt.Sprintf("%d months", i.Months)
+		}
+		parts = append(parts, i.Plan+" for "+period)
+	}
+	if i.Renewal != nil {
+		parts = append(parts, fmt.Sprintf("renews at %v", *i.Renewal))
+	}
+	if i.PaidUntil != "" {
+		parts = append(parts, "paid until "+i.PaidUntil)
+	}
+	return strings.Join(slices.Concat(parts, nonEmpty(i.Status)), ", ")
+}
+
+func nonEmpty(text string) []string {
+	if text == "" {
+		return nil
+	}
+	return []string{text}
 }

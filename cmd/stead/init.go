@@ -54,7 +54,7 @@ type question struct {
 }
 
 // Run writes the configuration, begins the installation and examines it.
-func (c *initCmd) Run(e *environment) error {
+func (c *initCmd) Run(e *environment) (err error) {
 	file := cmp.Or(e.configFile, defaultConfig)
 	if err := c.ask(e); err != nil {
 		return err
@@ -79,6 +79,15 @@ func (c *initCmd) Run(e *environment) error {
 	if err != nil {
 		return err
 	}
+	release, err := setup.Lock(file)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if left := release(); err == nil {
+			err = left
+		}
+	}()
 	written, err := setup.Write(file, setup.Answers{
 		Domain: c.Domain, Company: c.Company, Country: c.Country, Support: c.Support, DataDir: dataDir, Database: c.Database, SMTP: c.SMTP,
 		MailFrom: c.MailFrom, ACMEEmail: c.ACME, OwnHTTPS: ownHTTPS, Proxies: c.Proxy, CertFile: c.TLSCert, KeyFile: c.TLSKey, SitesURL: c.SitesURL, BackupTo: c.BackupTo,

@@ -53,6 +53,11 @@ func (c *nodesRecover) Run(e *environment) error {
 		}
 		return e.show(r, func(w io.Writer) {
 			row(w, "begun", fmt.Sprintf("%d moves; stead admin moves list --node %s shows how far they are", len(r.Moves), c.Name))
+			for _, m := range r.Moves {
+				if m.BackupAt != nil {
+					row(w, "", fmt.Sprintf("service %d: what is newer than its backup of %s is lost", m.ServiceID, seen(m.BackupAt)))
+				}
+			}
 			if len(r.WithoutBackup) > 0 {
 				ids := make([]string, len(r.WithoutBackup))
 				for i, id := range r.WithoutBackup {
@@ -129,9 +134,13 @@ func (c *movesList) Run(e *environment) error {
 			return err
 		}
 		return e.show(list, func(w io.Writer) {
-			row(w, "ID", "SERVICE", "FROM", "TO", "STATE", "STEP", "BEGUN", "ERROR")
+			row(w, "ID", "SERVICE", "FROM", "TO", "STATE", "STEP", "BEGUN", "BACKUP OF", "ERROR")
 			for _, m := range list.Data {
-				row(w, m.ID, m.ServiceID, dash(m.From), dash(m.To), m.State, m.Step, seen(&m.CreatedAt), text(m.ErrorKey))
+				backup := ""
+				if m.BackupAt != nil {
+					backup = seen(m.BackupAt)
+				}
+				row(w, m.ID, m.ServiceID, dash(m.From), dash(m.To), m.State, m.Step, seen(&m.CreatedAt), dash(backup), text(m.ErrorKey))
 			}
 		})
 	})
@@ -178,6 +187,9 @@ func (e *environment) showMove(m admin.Move, err error) error {
 		row(w, "error", text(m.ErrorKey))
 		if m.Cause != "" {
 			row(w, "", m.Cause)
+		}
+		if m.BackupAt != nil {
+			row(w, "backup of", seen(m.BackupAt))
 		}
 		row(w, "begun", seen(&m.CreatedAt))
 		row(w, "moved", seen(m.CommittedAt))

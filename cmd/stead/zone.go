@@ -13,15 +13,21 @@ import (
 
 // dnsCmd has the commands for the DNS records of a site.
 type dnsCmd struct {
-	List   dnsList   `cmd:"" help:"List the records of the zone of its primary domain."`
+	List   dnsList   `cmd:"" help:"List the records of a zone."`
 	Set    dnsSet    `cmd:"" help:"Make the records of a name and a type those with these values."`
 	Delete dnsDelete `cmd:"" help:"Delete your records of a name and a type."`
 	Import dnsImport `cmd:"" help:"Add what a zone file has; nothing is removed."`
 	Export dnsExport `cmd:"" help:"Print the zone as a zone file."`
 }
 
-type dnsList struct {
+// zoneArg are the arguments of commands about one zone of a site.
+type zoneArg struct {
 	siteArg
+	Zone string `help:"Name of a zone of the site: an addon or alias domain. By default that of its primary domain." placeholder:"DOMAIN"`
+}
+
+type dnsList struct {
+	zoneArg
 	Type string `help:"Only records of this type."`
 	Name string `help:"Only records of this name; @ is the zone itself."`
 }
@@ -29,7 +35,7 @@ type dnsList struct {
 // Run lists records.
 func (c *dnsList) Run(e *environment) error {
 	return c.with(e, func(s *customer.Session, site *customer.Site) error {
-		all, err := s.AllRecords(e.ctx, site.ID, stead.DNSQuery{Type: strings.ToUpper(c.Type), Name: c.Name})
+		all, err := s.AllRecords(e.ctx, site.ID, stead.DNSQuery{Zone: c.Zone, Type: strings.ToUpper(c.Type), Name: c.Name})
 		if err != nil {
 			return err
 		}
@@ -65,7 +71,7 @@ func recordValue(r stead.DNSRecord) string {
 
 // recordArg are the arguments that name records.
 type recordArg struct {
-	siteArg
+	zoneArg
 	Name string `arg:"" help:"Relative to the zone, or absolute; @ is the zone itself."`
 	Type string `arg:"" help:"Such as A, CNAME, MX or TXT."`
 }
@@ -88,7 +94,7 @@ func (c *dnsSet) Run(e *environment) error {
 		values = append(values, v)
 	}
 	return c.with(e, func(s *customer.Session, site *customer.Site) error {
-		done, err := s.SetRecords(e.ctx, site.ID, c.Name, kind, values, c.TTL)
+		done, err := s.SetRecords(e.ctx, site.ID, c.Zone, c.Name, kind, values, c.TTL)
 		return e.showChanges(done, err)
 	})
 }
@@ -119,13 +125,13 @@ func (c *dnsDelete) Run(e *environment) error {
 		value = &v
 	}
 	return c.with(e, func(s *customer.Session, site *customer.Site) error {
-		done, err := s.DeleteRecords(e.ctx, site.ID, c.Name, kind, value)
+		done, err := s.DeleteRecords(e.ctx, site.ID, c.Zone, c.Name, kind, value)
 		return e.showChanges(done, err)
 	})
 }
 
 type dnsImport struct {
-	siteArg
+	zoneArg
 	File   string `arg:"" help:"A zone file; - is standard input."`
 	DryRun bool   `help:"Only say what would be added."`
 }
@@ -150,7 +156,7 @@ func (c *dnsImport) Run(e *environment) error {
 	}
 	return c.with(e, func(s *customer.Session, site *customer.Site) error {
 		text := string(zone)
-		r, err := s.DNS.Create(e.ctx, site.ID, stead.DNSCreateBody{Bind: &text}, stead.DNSCreateQuery{ValidateOnly: c.DryRun})
+		r, err := s.DNS.Create(e.ctx, site.ID, stead.DNSCreateBody{Bind: &text}, stead.DNSCreateQuery{Zone: c.Zone, ValidateOnly: c.DryRun})
 		if err != nil {
 			return err
 		}
@@ -180,12 +186,12 @@ func (c *dnsImport) Run(e *environment) error {
 	})
 }
 
-type dnsExport struct{ siteArg }
+type dnsExport struct{ zoneArg }
 
 // Run prints the zone.
 func (c *dnsExport) Run(e *environment) error {
 	return c.with(e, func(s *customer.Session, site *customer.Site) error {
-		zone, err := s.DNS.ListBIND(e.ctx, site.ID, stead.DNSQuery{})
+		zone, err := s.DNS.ListBIND(e.ctx, site.ID, stead.DNSQuery{Zone: c.Zone})
 		if err != nil {
 			return err
 		}

@@ -126,7 +126,7 @@ func RunNode(ctx context.Context, cfg config.Config, opts Options) (err error) {
 	defer func() { err = errors.Join(err, m.Close()) }()
 	a.Panel = panelnode.New(m.Node)
 	if cfg.Monitors {
-		a.Prober = probe.New(probe.Config{Clock: now, AllowLoopback: cfg.AllowLoopbackTargets})
+		a.Prober = probe.New(probe.Config{Clock: now, AllowLoopback: cfg.AllowLoopbackTargets, Log: log})
 	}
 	a.Measure = func() (nodelink.Capacity, error) {
 		c, err := agent.Measure(mc.Dir, len(m.Refs()))

@@ -255,6 +255,7 @@ func (a *App) Run(ctx context.Context) error {
 	if err != nil {
 		return unlessStopped(ctx, err)
 	}
+	defer settled() // also where what follows fails
 
 	if a.own != nil {
 		if err := a.own.Manage(background); err != nil {

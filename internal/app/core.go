@@ -276,8 +276,9 @@ func openDB(ctx context.Context, cfg config.Config, c clock.Clock, t pgx.QueryTr
 // DatabaseFile is the path of the embedded database.
 func DatabaseFile(cfg config.Config) string { return filepath.Join(cfg.DataDir, "stead.db") }
 
-// ErrMigrationsPending means that the database is older than this program and that a server is using it.
-var ErrMigrationsPending = errors.New("the database is of an older version and a server is using it: restart the server with this version first")
+// ErrMigrationsPending means that the database is older than this program and that a server, or a command that migrates it, is using it.
+var ErrMigrationsPending = errors.New("the database is of an older version and another stead serve or migrate is using it: " +
+	"wait for the command to end, or restart the server with this version first")
 
 // migrate brings the database up to date. A command does not migrate a SQLite database that a server is using: on
 // PostgreSQL migrations wait for each other, on SQLite they cannot.

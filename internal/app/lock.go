@@ -10,8 +10,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ErrDataDirInUse means that another server uses the data directory.
-var ErrDataDirInUse = errors.New("another stead serve works in this data directory; stop it, or give this one its own STEAD_DATA_DIR")
+// ErrDataDirInUse means that another server, or a command that may not run beside one, uses the data directory.
+var ErrDataDirInUse = errors.New("another stead serve, migrate or restore works in this data directory; wait for a command to end, stop a server, " +
+	"or give this one its own STEAD_DATA_DIR")
 
 // lockDataDir locks the data directory for this process: two servers must not write to one SQLite database and one embedded
 // node. The kernel releases the lock when the process ends, however it ends, so nothing has to be cleaned up after a killed

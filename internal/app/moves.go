@@ -94,7 +94,7 @@ func (b movedBackups) Portable(ctx context.Context, q db.Querier, serviceID int6
 	found, err := b.Service.Portable(ctx, q, serviceID)
 	all := make([]moves.Copy, len(found))
 	for i, f := range found {
-		all[i] = moves.Copy{ID: f.ID, Name: f.Name, Parts: f.Parts, Bytes: f.Bytes}
+		all[i] = moves.Copy{ID: f.ID, Name: f.Name, Parts: f.Parts, Bytes: f.Bytes, At: f.At}
 	}
 	return all, err
 }

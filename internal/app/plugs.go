@@ -227,7 +227,7 @@ func (v verifications) Verifications(ctx context.Context, q db.Querier, accountI
 	for name, st := range found {
 		all[name] = sitedomains.Verification{
 			State: string(st.State), Method: string(st.Method), Cleared: st.Cleared, Record: (*sitedomains.VerificationRecord)(st.Record),
-			Nameservers: st.Nameservers, CheckedAt: st.CheckedAt,
+			Nameservers: st.Nameservers, CheckedAt: st.CheckedAt, LosesAt: st.LosesAt,
 		}
 	}
 	return all, err
@@ -307,7 +307,7 @@ type clients struct{ *reseller.Service }
 func (c clients) Visit(ctx context.Context, visit string) (webui.ClientVisit, error) {
 	v, err := c.Service.Visit(ctx, visit)
 	return webui.ClientVisit{
-		AccountID: v.AccountID, ServiceID: v.ServiceID, Name: v.Name, Domain: v.Domain, Status: v.Status,
+		ID: v.ID, AccountID: v.AccountID, ServiceID: v.ServiceID, Name: v.Name, Domain: v.Domain, Status: v.Status,
 		Brand: v.Brand, Until: v.Until,
 	}, err
 }

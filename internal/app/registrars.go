@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"log/slog"
 	"net/http"
 	"os"
 	"path/filepath"
+	"sync"
 
 	"stead.dev/stead/internal/names/domains"
 	"stead.dev/stead/internal/platform/config"
@@ -19,36 +21,54 @@ import (
 
 // registrars holds the configured registrar and the simulated one for the sandboxes of resellers. Either is nil where this
 // process has none.
-type registrars struct{ real, simulated registrar.Registrar }
+type registrars struct {
+	real, simulated registrar.Registrar
+	// open opens the configured one, once, when it is first asked for; nil where real is what there is.
+	open func() (registrar.Registrar, error)
+	log  *slog.Logger
+}
 
 // Registrar implements domains.Registrars.
 func (r *registrars) Registrar(sandbox bool) (registrar.Registrar, bool) {
 	if sandbox {
 		return r.simulated, r.simulated != nil
 	}
-	return r.real, r.real != nil
+	if r.open == nil {
+		return r.real, r.real != nil
+	}
+	opened, err := r.open()
+	if err != nil {
+		r.log.Error("the registrar cannot be opened", "error", err)
+	}
+	return opened, opened != nil
 }
 
-// openRegistrars opens the registrars. A command leaves them to the server.
+// openRegistrars opens the registrars. A command opens the configured one when it asks it, which few do.
 func (c *core) openRegistrars(ctx context.Context, as role) (r registrars, err error) {
 	if as != server {
-		return r, nil
+		return registrars{log: c.log, open: sync.OnceValues(func() (registrar.Registrar, error) { return c.openRegistrar(ctx) })}, nil
 	}
 	if r.simulated, err = c.simulatedRegistry(ctx, "sandboxes"); err != nil {
 		return r, err
 	}
+	r.real, err = c.openRegistrar(ctx)
+	return r, err
+}
+
+// openRegistrar opens the configured registrar; nil where there is none.
+func (c *core) openRegistrar(ctx context.Context) (registrar.Registrar, error) {
 	switch {
 	case c.cfg.Registrar == config.RegistrarEPP:
 		registry, err := newEPP(c.cfg, c.clock, c.log)
 		if err != nil {
-			return r, err
+			return nil, err
 		}
 		c.onClose(func(context.Context) error { return registry.Close() })
-		r.real = registry
+		return registry, nil
 	case c.cfg.Registrar == config.RegistrarSandbox || c.cfg.Registrar == "" && c.cfg.Demo:
-		r.real, err = c.simulatedRegistry(ctx, "registry")
+		return c.simulatedRegistry(ctx, "registry")
 	}
-	return r, err
+	return nil, nil //nolint:nilnil // a company may sell no domain names
 }
 
 // simulatedRegistry opens the simulated registry, which all replicas share. Older versions stored it in a file.

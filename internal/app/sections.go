@@ -214,7 +214,7 @@ func (c *core) build(ctx context.Context, as role) (err error) {
 	base := c.siteBase()
 	c.claims = claims.New(claims.Config{
 		DB: c.db, Clock: c.clock, Log: c.log, Lookup: &claims.Public{Client: dnsquery.Client{Servers: c.cfg.DNSResolvers}},
-		Installation: c.cfg.BaseURL, Nameservers: c.cfg.Nameservers, Protected: c.cfg.ProtectedDomains,
+		Installation: c.cfg.BaseURL, Nameservers: c.cfg.Nameservers, Protected: c.cfg.ProtectedDomains, Notice: c.cfg.DomainNotice,
 	})
 	c.hosting = sitedomains.New(sitedomains.Config{
 		Base: base, Clock: c.clock, Events: c.outbox, Primaries: c.services, Worlds: c.accounts,
@@ -290,8 +290,8 @@ func (c *core) build(ctx context.Context, as role) (err error) {
 	c.audit = audit.New(audit.Config{DB: c.db})
 	c.admin = admin.New(admin.Sections{
 		DB: c.db, Accounts: c.accounts, Applications: c.oauth, Catalog: c.catalog, Wallet: c.wallet, Services: c.services,
-		Switches: c.switches, Nodes: c.nodes, Moves: c.moves, Clock: c.clock, NodesURL: c.cfg.NodesURL, Domains: c.domains, Resellers: resellers{c.reseller}, Clocks: c.clocks, Addons: c.addons, Coupons: c.coupons, Articles: c.articles, Refunds: refunds{c.orders},
-		Currencies: c.currencies, Status: c.status, Reviews: c.reviews, SLA: c.sla, Audit: c.audit, Provisioning: c.provisioning, Jobs: c.queue, BaseURL: c.cfg.BaseURL,
+		Switches: c.switches, Nodes: c.nodes, Moves: c.moves, Clock: c.clock, NodesURL: c.cfg.NodesURL, Domains: c.domains, Resellers: resellers{c.reseller}, Clocks: c.clocks, Addons: c.addons, Coupons: c.coupons, Articles: c.articles, Refunds: refunds{c.orders}, Takeovers: c.orders,
+		Currencies: c.currencies, Status: c.status, Reviews: c.reviews, SLA: c.sla, Audit: c.audit, Provisioning: c.provisioning, Jobs: c.queue, BaseURL: c.cfg.BaseURL, Settings: c.cfg.Describe(),
 		Unfulfillable: newAsking(c.cfg, c.nodes, c.catalog).unfulfillable,
 	})
 	c.tickets = tickets.New(tickets.Config{

@@ -4604,6 +4604,22 @@ func (a *ServicesAPI) Renew(ctx context.Context, service int64, body ServicesRen
 	return answer, nil
 }
 
+// Restore: bring a service back that has ended.
+//
+// As long as its final backup is kept; `available_actions` then has `restore`. Where its paid time is over, a
+// period is paid at the price of its renewal: the money is set aside, the period begins when the service stands,
+// and it comes back when it cannot be made. A service that we ended for another reason than money is brought
+// back by support.
+//
+// POST /api/v1/services/{service}/restore
+func (a *ServicesAPI) Restore(ctx context.Context, service int64, options ...CallOption) (*Service, error) {
+	answer := new(Service)
+	if err := a.caller.call(ctx, request{method: http.MethodPost, path: "/api/v1/services/" + number(service) + "/restore", keyed: true, options: options}, answer); err != nil {
+		return nil, err
+	}
+	return answer, nil
+}
+
 // Tariff: move a service to another plan.
 //
 // Now: the time that is left is charged at the new plan's price less what was paid for it, to the microsecond of

@@ -1370,6 +1370,9 @@ type Claim struct {
 	// Whether your services may answer to the domain and the names below it
 	Holds bool  `json:"holds"`
 	ID    int64 `json:"id"`
+	// When another account, which has proven control, takes the domain unless you prove control before; null: nobody
+	// does
+	LosesAt *time.Time `json:"loses_at"`
 	// How control was proven
 	// One of: none, txt, nameservers, registration.
 	Method string `json:"method"`
@@ -2688,6 +2691,9 @@ type HostingVerificationRecord struct {
 // HostingVerify is an object of the API.
 type HostingVerify struct {
 	CheckedAt *time.Time `json:"checked_at"`
+	// When another account, which has proven control, takes the domain unless you prove control before; null: nobody
+	// does
+	LosesAt *time.Time `json:"loses_at"`
 	// One of: none, txt, nameservers, registration.
 	Method string `json:"method"`
 	// Delegating the domain to these proves it too

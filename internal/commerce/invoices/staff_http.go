@@ -77,7 +77,7 @@ type comparedWire struct {
 }
 
 type versionIn struct {
-	Version int64  `path:"tax_rules" minimum:"1"`
+	Version int64  `path:"tax_rules" minimum:"1" doc:"Version of the rules."`
 	Reason  string `query:"reason" maxLength:"300" doc:"Why; it stands in the audit log."`
 }
 

@@ -178,6 +178,14 @@ func (yard) Provision(ctx context.Context, tx *db.Tx, id int64) error {
 	return err
 }
 
+func (y yard) TakeOver(ctx context.Context, tx *db.Tx, r sale.Reservation, _ sale.Takeover) (int64, error) {
+	id, err := y.Reserve(ctx, tx, r)
+	if err != nil {
+		return 0, err
+	}
+	return id, y.Provision(ctx, tx, id)
+}
+
 func (yard) CancelPending(ctx context.Context, tx *db.Tx, id int64) error {
 	_, err := tx.Exec(ctx, `UPDATE test_services SET status = 'cancelled' WHERE id = $1 AND status = 'pending'`, id)
 	return err

@@ -40,6 +40,8 @@ type Payer interface {
 type Services interface {
 	// Reserve makes the pending service of an order and answers its id.
 	Reserve(ctx context.Context, tx *db.Tx, r sale.Reservation) (int64, error)
+	// TakeOver makes the service of an order that another system was paid for, and begins the work on it.
+	TakeOver(ctx context.Context, tx *db.Tx, r sale.Reservation, from sale.Takeover) (int64, error)
 	// Provision begins the work on a pending service.
 	Provision(ctx context.Context, tx *db.Tx, serviceID int64) error
 	// CancelPending ends a service that will not be paid.

@@ -67,6 +67,16 @@ type Reservation struct {
 	AutoRenew *bool
 }
 
+// Takeover is a service that another system has sold, and that goes on here.
+type Takeover struct {
+	Source, ID string // name of the installation, and the service's id there
+	// PaidUntil is the end of the time that is paid there, Paid what a period of it has cost.
+	PaidUntil time.Time
+	Paid      money.USDCents
+	// Suspended is unpaid or manual for a service that is suspended there; empty for one that works.
+	Suspended string
+}
+
 // Contract holds the terms under which a service was sold.
 type Contract struct {
 	Status       string

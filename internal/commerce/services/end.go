@@ -199,7 +199,7 @@ func (s *Service) stayAway(ctx context.Context, tx *db.Tx, r record, failureKey 
 	if err := s.emitMove(ctx, tx, "service.terminated", r); err != nil {
 		return err
 	}
-	return s.Provisioner.EnqueueCleanUp(ctx, tx, r.id)
+	return s.Provisioner.EnqueueCleanUp(ctx, tx, r.id, r.panel)
 }
 
 func setTerminating(ctx context.Context, tx *db.Tx, id int64) error {

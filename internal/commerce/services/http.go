@@ -209,15 +209,28 @@ func (s *Service) listOperation(ctx context.Context, p auth.Principal, in *listI
 	if err != nil {
 		return nil, err
 	}
-	wires, shown := make([]serviceWire, len(rows)), make([]*serviceWire, len(rows))
-	for i, r := range rows {
-		wires[i] = wire(ctx, r, has)
-		shown[i] = &wires[i]
-	}
-	if err := s.watched(ctx, s.DB, shown...); err != nil {
+	wires, err := s.shown(ctx, rows, has)
+	if err != nil {
 		return nil, err
 	}
 	return page.Of(in.Params, total, wires), nil
+}
+
+// shown are services as their owner sees them.
+func (s *Service) shown(ctx context.Context, rows []record, has Funds) ([]serviceWire, error) {
+	kept, err := s.kept(ctx, s.DB, rows)
+	if err != nil {
+		return nil, err
+	}
+	wires, all := make([]serviceWire, len(rows)), make([]*serviceWire, len(rows))
+	for i, r := range rows {
+		wires[i] = wire(ctx, r, has)
+		if r.canComeBack(slices.Contains(kept, r.id)) {
+			wires[i].AvailableActions = append(wires[i].AvailableActions, "restore")
+		}
+		all[i] = &wires[i]
+	}
+	return wires, s.watched(ctx, s.DB, all...)
 }
 
 func (s *Service) answer(ctx context.Context, p auth.Principal, id int64) (*serviceWire, error) {
@@ -225,6 +238,9 @@ func (s *Service) answer(ctx context.Context, p auth.Principal, id int64) (*serv
 	if err != nil {
 		return nil, err
 	}
-	w := wire(ctx, r, has)
-	return &w, s.watched(ctx, s.DB, &w)
+	w, err := s.shown(ctx, []record{r}, has)
+	if err != nil {
+		return nil, err
+	}
+	return &w[0], nil
 }

@@ -101,6 +101,11 @@ func (r record) endedByOperator() bool {
 	return !own
 }
 
+// canComeBack tells that its owner can restore a service; kept tells whether what it consisted of is.
+func (r record) canComeBack(kept bool) bool {
+	return r.status == Terminated && kept && !r.endedByOperator()
+}
+
 // ownActions are what its reseller can do with a service beside what every owner can; kept tells whether what it
 // consisted of is, where it has ended.
 func (r record) ownActions(kept bool) (actions []string) {
@@ -109,10 +114,9 @@ func (r record) ownActions(kept bool) (actions []string) {
 		actions = append(actions, "login_link", "suspend")
 	case PastDue:
 		actions = append(actions, "login_link")
-	case Terminated:
-		if kept && !r.endedByOperator() {
-			actions = append(actions, "restore")
-		}
+	}
+	if r.canComeBack(kept) {
+		actions = append(actions, "restore")
 	}
 	if r.suspendedByOwner() {
 		actions = append(actions, "unsuspend")

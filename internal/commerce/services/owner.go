@@ -216,7 +216,7 @@ func setEnding(ctx context.Context, tx *db.Tx, r record) error {
 	return err
 }
 
-// RestoreOwn brings one of a reseller's terminated services back, as long as its final backup is kept. Where its paid
+// RestoreOwn brings one of an account's terminated services back, as long as its final backup is kept. Where its paid
 // time is over, a period of it is paid from the wallet, at the price of its renewal; the money is held until the panel
 // has the service, which the period begins with, and comes back when the panel refuses it.
 func (s *Service) RestoreOwn(ctx context.Context, tx *db.Tx, accountID, id int64, keyed bool) error {

@@ -28,7 +28,7 @@ type Provisioner interface {
 	EnqueueLimits(ctx context.Context, tx *db.Tx, id int64) error
 	// EnqueueEnd removes the account of a terminating service: after its final backup, unless it ends unkept.
 	EnqueueEnd(ctx context.Context, tx *db.Tx, id int64, unkept bool) error
-	EnqueueCleanUp(ctx context.Context, tx *db.Tx, id int64) error
+	EnqueueCleanUp(ctx context.Context, tx *db.Tx, id int64, panelName string) error
 }
 
 // errMoved says that a service changed meanwhile. The job is run again and looks anew.
@@ -61,10 +61,17 @@ func (s *Service) activate(ctx context.Context, id int64, panelName string, acco
 					return nil // another run of this job was faster
 				}
 				// Another run gave up while the panel was making the account.
-				return s.Provisioner.EnqueueCleanUp(ctx, tx, id)
+				return s.Provisioner.EnqueueCleanUp(ctx, tx, id, r.panel)
 			}
 			if r.returning() {
 				return s.comeBack(ctx, tx, r, account)
+			}
+			from, err := takeoverOf(ctx, tx, id)
+			if err != nil {
+				return err
+			}
+			if from != nil {
+				return s.openTakenOver(ctx, tx, r, *from, account)
 			}
 			if err := s.Orders.Complete(ctx, tx, r.orderID); err != nil {
 				return fmt.Errorf("services: complete order %d: %w", r.orderID, err)
@@ -125,7 +132,16 @@ func (s *Service) Refused(ctx context.Context, id int64, failureKey string) erro
 			if r.returning() {
 				return s.stayAway(ctx, tx, r, failureKey)
 			}
-			if err := s.Orders.Fail(ctx, tx, r.orderID, failureKey); err != nil {
+			from, err := takeoverOf(ctx, tx, id)
+			if err != nil {
+				return err
+			}
+			if from != nil { // its order cost nothing, and is closed
+				err = s.Plans.Return(ctx, tx, r.planID)
+			} else {
+				err = s.Orders.Fail(ctx, tx, r.orderID, failureKey)
+			}
+			if err != nil {
 				return fmt.Errorf("services: fail order %d: %w", r.orderID, err)
 			}
 			moved, err := setFailed(ctx, tx, id, failureKey)
@@ -138,7 +154,7 @@ func (s *Service) Refused(ctx context.Context, id int64, failureKey string) erro
 			if err := s.emitMove(ctx, tx, "service.provision_failed", r); err != nil {
 				return err
 			}
-			return s.Provisioner.EnqueueCleanUp(ctx, tx, id)
+			return s.Provisioner.EnqueueCleanUp(ctx, tx, id, r.panel)
 		})
 	})
 }

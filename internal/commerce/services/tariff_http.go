@@ -98,6 +98,18 @@ func (s *Service) tariffOperations() []api.Route {
 			},
 			Commit: s.renewOperation,
 		},
+		api.Operation[restoreIn, serviceWire]{
+			ID: "services.restore", Method: http.MethodPost, Path: "/api/v1/services/{service}/restore", Section: api.ServiceManagement,
+			Auth: api.Token, Scopes: write, Summary: "Bring a service back that has ended",
+			Description: "As long as its final backup is kept; `available_actions` then has `restore`. Where its paid time is over, a period is paid at " +
+				"the price of its renewal: the money is set aside, the period begins when the service stands, and it comes back when it cannot be made. " +
+				"A service that we ended for another reason than money is brought back by support.",
+			Errors: []*fault.Def{
+				fault.NotFound, fault.InsufficientFunds, fault.Conflict, fault.ServiceNotActive, fault.ServiceSuspended, fault.DomainUnavailable,
+				fault.DomainVerificationRequired, ErrRestoreWindow,
+			},
+			Commit: s.restoreOperation,
+		},
 		api.Operation[tariffsIn, page.List[tariffWire]]{
 			ID: "services.tariffs", Method: http.MethodGet, Path: "/api/v1/services/{service}/tariffs", Section: api.ServiceManagement,
 			Auth: api.Token, Scopes: []string{auth.ScopeServicesRead}, Summary: "List the plans that a service may move to",
@@ -119,6 +131,27 @@ func (s *Service) tariffOperations() []api.Route {
 			Commit: s.tariffOperation,
 		},
 	}
+}
+
+type restoreIn struct {
+	serviceIn
+	IdempotencyKey string `header:"Idempotency-Key" maxLength:"257" doc:"Makes the request repeatable"`
+}
+
+func (s *Service) restoreOperation(ctx context.Context, tx *db.Tx, p auth.Principal, in *restoreIn) (*serviceWire, error) {
+	if err := s.RestoreOwn(ctx, tx, p.AccountID, in.Service, in.IdempotencyKey != ""); err != nil {
+		return nil, err
+	}
+	r, err := getOwn(ctx, tx, p.AccountID, in.Service)
+	if err != nil {
+		return nil, err
+	}
+	has, err := s.Funds(ctx, tx, p.AccountID)
+	if err != nil {
+		return nil, err
+	}
+	w := wire(ctx, r, has)
+	return &w, s.watched(ctx, tx, &w)
 }
 
 func (s *Service) renewOperation(ctx context.Context, tx *db.Tx, p auth.Principal, in *renewIn) (*renewalWire, error) {

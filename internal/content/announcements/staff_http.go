@@ -94,7 +94,7 @@ type previewWire struct {
 type staffListIn struct{ page.Params }
 
 type oneIn struct {
-	Announcement int64 `path:"announcement" minimum:"1"`
+	Announcement int64 `path:"announcement" minimum:"1" doc:"Id of the announcement."`
 }
 
 type newIn struct {

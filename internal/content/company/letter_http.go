@@ -46,8 +46,8 @@ type mailWire struct {
 }
 
 type mailIn struct {
-	Mail     string `path:"mail" maxLength:"60"`
-	Language string `path:"language" enum:"uz,ru,en"`
+	Mail     string `path:"mail" maxLength:"60" doc:"Name of the mail, as the list has it."`
+	Language string `path:"language" enum:"uz,ru,en" doc:"Language of the text."`
 }
 
 type changeMailIn struct {

@@ -34,6 +34,7 @@ import (
 	"stead.dev/stead/internal/platform/api"
 	"stead.dev/stead/internal/platform/auth"
 	"stead.dev/stead/internal/platform/clock"
+	"stead.dev/stead/internal/platform/config"
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/fault"
 	"stead.dev/stead/internal/platform/hold"
@@ -63,6 +64,7 @@ type Sections struct {
 	Articles     *articles.Service
 	Currencies   *currencies.Service
 	Refunds      Refunds
+	Takeovers    Takeovers
 	Status       *status.Service
 	Reviews      *reviews.Service
 	SLA          *sla.Service
@@ -78,6 +80,8 @@ type Sections struct {
 	Clock        clock.Clock
 	// BaseURL is where the site is.
 	BaseURL string
+	// Settings are those of the process.
+	Settings []config.Description
 	// NodesURL is where machines join; empty when it is not configured.
 	NodesURL string
 	// Unfulfillable lists the plans on sale that promise what no server has.

@@ -39,33 +39,7 @@ type DayRenewals struct {
 	Uncovered int64          `json:"uncovered" doc:"Services whose customer cannot pay that one renewal now."`
 }
 
-// Attention is something that is stuck, with the way to its cure: the kind names the page, the id the first thing on it.
-type Attention struct {
-	Kind     string     `json:"kind" enum:"orders_processing,services_provisioning,services_failed,renewals_failing,services_ending,jobs_failing,jobs_discarded,queues_paused,topups_waiting,addons_waiting,reviews_pending,sla_proposed,domains_waiting,webhooks_failing,certificates_failing,nodes_silent,tickets_waiting"` //nolint:lll // one enum
-	Count    int64      `json:"count"`
-	OldestID int64      `json:"oldest_id" doc:"Of certificates_failing: the service."`
-	Since    *time.Time `json:"since"`
-}
-
 const day = 24 * time.Hour
-
-// attentions are the kinds of what is stuck: the rows, and when each began.
-var attentions = []struct{ kind, from, since string }{
-	{"orders_processing", `orders WHERE status IN ('paid', 'processing') AND paid_at < $1`, "paid_at"},
-	{"services_provisioning", `services WHERE NOT sandbox AND status = 'provisioning' AND provisioning_at < $1`, "provisioning_at"},
-	{"services_failed", `services WHERE NOT sandbox AND status = 'failed' AND created_at > $2`, "created_at"},
-	{"renewals_failing", `services WHERE NOT sandbox AND renewal_failure IS NOT NULL AND status IN ('active', 'past_due', 'suspended')`, "renewal_failed_at"},
-	{"services_ending", `services WHERE NOT sandbox AND status = 'terminating' AND expires_at < $1`, "expires_at"},
-	{"topups_waiting", `wallet_topups WHERE gateway = 'bank' AND status IN ('pending', 'processing')`, "created_at"},
-	{"addons_waiting", `addons WHERE manual AND status = 'pending'`, "created_at"},
-	{"reviews_pending", `reviews WHERE status = 'pending'`, "updated_at"},
-	{"sla_proposed", `sla_months WHERE status = 'proposed'`, "created_at"},
-	{"domains_waiting", `domains_operations WHERE status IN ('pending', 'attempted') AND created_at < $1`, "created_at"},
-	{"webhooks_failing", `webhooks_endpoints WHERE status = 'active' AND failing_since IS NOT NULL`, "failing_since"},
-	{"certificates_failing", `certificates WHERE failures > 2 AND status <> 'removing'`, "last_attempt_at"},
-	{"tickets_waiting", `tickets WHERE status = 'open'`, "updated_at"},
-	{"nodes_silent", `nodes_nodes WHERE state IN ('active', 'draining') AND last_seen_at < $3`, "last_seen_at"},
-}
 
 // Dashboard reads how the company is doing.
 func (a *Admin) Dashboard(ctx context.Context) (d Dashboard, err error) {
@@ -153,50 +127,4 @@ func (a *Admin) renewals(ctx context.Context, now time.Time) ([]DayRenewals, err
 		}
 	}
 	return all, err
-}
-
-func (a *Admin) attention(ctx context.Context, now time.Time) ([]Attention, error) {
-	all := []Attention{}
-	for _, k := range attentions {
-		at := Attention{Kind: k.kind}
-		id := "id"
-		if k.kind == "certificates_failing" {
-			id = "service_id"
-		}
-		err := a.DB.QueryRow(ctx, `SELECT COUNT(*), COALESCE(MIN(`+id+`), 0), MIN(`+k.since+`) FROM `+k.from+
-			` AND CAST($1 AS BIGINT) > 0 AND CAST($2 AS BIGINT) > 0 AND CAST($3 AS BIGINT) > 0`, now.Add(-15*time.Minute), now.Add(-7*day), now.Add(-2*time.Minute)).
-			Scan(&at.Count, &at.OldestID, &at.Since)
-		if err != nil {
-			return nil, err
-		}
-		if at.Count > 0 {
-			all = append(all, at)
-		}
-	}
-	for kind, state := range map[string]string{"jobs_failing": "state = 'retryable' AND attempt >= 3", "jobs_discarded": "state = 'discarded'"} {
-		at := Attention{Kind: kind}
-		if err := a.DB.QueryRow(ctx, `SELECT COUNT(*), COALESCE(MIN(id), 0) FROM river_job WHERE `+state).Scan(&at.Count, &at.OldestID); err != nil {
-			return nil, err
-		}
-		if at.Count > 0 {
-			all = append(all, at)
-		}
-	}
-	lanes, err := a.Queues(ctx)
-	if err != nil {
-		return nil, err
-	}
-	paused := Attention{Kind: "queues_paused"}
-	for _, l := range lanes {
-		if l.PausedAt == nil {
-			continue
-		}
-		if paused.Count++; paused.Since == nil || l.PausedAt.Before(*paused.Since) {
-			paused.Since = l.PausedAt
-		}
-	}
-	if paused.Count > 0 {
-		all = append(all, paused)
-	}
-	return all, nil
 }

@@ -13,6 +13,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"stead.dev/stead/internal/commerce/services"
 	"stead.dev/stead/internal/front/admin/whmcs"
 	"stead.dev/stead/internal/identity/account"
 	"stead.dev/stead/internal/platform/db"
@@ -26,6 +27,8 @@ type ImportMap struct {
 	Rates map[string]string `yaml:"rates"`
 	// Products give the slug of a plan for the id of a product there.
 	Products map[int64]string `yaml:"products"`
+	// Prices are what services are renewed at: keep, which is the default, or catalog.
+	Prices string `yaml:"prices"`
 }
 
 // ReadImportMap reads a mapping file.
@@ -35,6 +38,12 @@ func ReadImportMap(r io.Reader) (ImportMap, error) {
 	d.KnownFields(true)
 	if err := d.Decode(&m); err != nil && !errors.Is(err, io.EOF) {
 		return m, fmt.Errorf("the mapping file: %w", err)
+	}
+	if m.Prices == "" {
+		m.Prices = "keep"
+	}
+	if m.Prices != "keep" && m.Prices != "catalog" {
+		return m, fmt.Errorf("the mapping file: prices are %q, which is neither keep nor catalog", m.Prices)
 	}
 	for code, text := range m.Rates {
 		if rate, ok := new(big.Rat).SetString(text); !ok || rate.Sign() <= 0 {
@@ -79,26 +88,27 @@ func (m ImportMap) cents(amount, currency string) (money.USDCents, error) {
 
 // ImportReport says what an import does, or would do.
 type ImportReport struct {
-	Applied  bool          `json:"applied"`
-	Clients  ImportCounts  `json:"clients"`
-	Balances []ImportSum   `json:"balances"` // of the imported clients, by currency
-	Sum      string        `json:"sum"`      // of all postings
-	SumCents int64         `json:"sum_usd_cents"`
-	Left     []ImportLeft  `json:"left"`     // clients that are left out, and why
-	Notes    []ImportLeft  `json:"notes"`    // clients that are imported in another way than they are there
-	Services []ImportOrder `json:"services"` // that are to be ordered here
-	Refused  []ImportLeft  `json:"refused"`  // services that cannot be ordered as they are
-	Ended    int           `json:"ended"`    // services that have ended there
-	Unpaid   int64         `json:"unpaid_invoices"`
-	Domains  int64         `json:"domains"`
+	Applied  bool         `json:"applied"`
+	Clients  ImportCounts `json:"clients"`
+	Domains  ImportCounts `json:"domains"`
+	Services ImportCounts `json:"services"`
+	// Rows are all clients with their domain names and services, and what becomes of each.
+	Rows     []ImportRow `json:"rows"`
+	Balances []ImportSum `json:"balances"` // of the imported clients, by currency
+	Sum      string      `json:"sum"`      // of all postings
+	SumCents int64       `json:"sum_usd_cents"`
+	// What is not imported: invoices that wait for money, and add-ons of services.
+	Unpaid int64 `json:"unpaid_invoices"`
+	Addons int64 `json:"addons"`
 }
 
-// ImportCounts counts clients.
+// ImportCounts counts rows.
 type ImportCounts struct {
-	Found    int `json:"found"`
-	Imported int `json:"imported"`
-	Already  int `json:"already"` // by an earlier import
-	Left     int `json:"left"`
+	Found   int `json:"found"`
+	New     int `json:"new"`
+	Already int `json:"already"` // by an earlier import
+	Left    int `json:"left_out"`
+	Ended   int `json:"ended"` // there
 }
 
 // ImportSum is the money of the imported clients in a currency.
@@ -109,27 +119,52 @@ type ImportSum struct {
 	amount   *big.Rat
 }
 
-// ImportLeft is something that is not imported as it is.
-type ImportLeft struct {
-	ID     int64  `json:"id"` // there
-	What   string `json:"what"`
-	Reason string `json:"reason"`
+// What becomes of a row of an import.
+const (
+	ImportNew   = "new"
+	ImportThere = "there" // by an earlier import
+	ImportLeft  = "left_out"
+	ImportEnded = "ended" // there, so that there is nothing to import
+)
+
+// ImportRow says what becomes of one thing of another system.
+type ImportRow struct {
+	Kind    string   `json:"kind"` // client, domain or service
+	ID      int64    `json:"id"`   // there
+	What    string   `json:"what"`
+	Becomes string   `json:"becomes"`
+	Reason  string   `json:"reason,omitempty"` // why it is left out
+	Notes   []string `json:"notes,omitempty"`  // what is not as it is there
+	// What it is here. A dry run makes nothing that has an id.
+	AccountID int64 `json:"account_id,omitempty"`
+	DomainID  int64 `json:"domain_id,omitempty"`
+	ServiceID int64 `json:"service_id,omitempty"`
+	// Of services: its state here, its plan, its period, until when it is paid, and what a renewal costs.
+	Status    string          `json:"status,omitempty"`
+	Plan      string          `json:"plan,omitempty"`
+	Months    int             `json:"months,omitempty"`
+	PaidUntil string          `json:"paid_until,omitempty"` // of domain names, too
+	Renewal   *money.USDCents `json:"renewal_usd_cents,omitempty"`
 }
 
-// ImportOrder is a service that is to be ordered here.
-type ImportOrder struct {
-	ID        int64  `json:"id"` // there
-	ClientID  int64  `json:"client_id"`
-	Email     string `json:"email"`
-	AccountID *int64 `json:"account_id"` // here; null while it is not imported
-	Product   string `json:"product"`
-	Plan      string `json:"plan"`
-	Domain    string `json:"domain"`
-	Months    int    `json:"months"`
-	NextDue   string `json:"next_due"`
-	Amount    string `json:"amount"`
-	Currency  string `json:"currency"`
-	Status    string `json:"status"`
+// leave notes why a row is left out.
+func (r *ImportRow) leave(reason string) { r.Becomes, r.Reason = ImportLeft, reason }
+
+// add counts a row.
+func (r *ImportReport) add(row ImportRow) {
+	counts := map[string]*ImportCounts{"client": &r.Clients, "domain": &r.Domains, "service": &r.Services}[row.Kind]
+	counts.Found++
+	switch row.Becomes {
+	case ImportNew:
+		counts.New++
+	case ImportThere:
+		counts.Already++
+	case ImportEnded:
+		counts.Ended++
+	default:
+		counts.Left++
+	}
+	r.Rows = append(r.Rows, row)
 }
 
 // locales of WHMCS's languages; others get the company's.
@@ -145,129 +180,218 @@ type ImportOptions struct {
 	Apply bool
 }
 
-// ImportWHMCS makes accounts of the clients of a WHMCS installation, with their balances. Each client is imported in one transaction
-// and once: a second run adds what is new. Passwords are not taken over: owners set a new one by mail. Services are listed, not made,
-// because nobody has provisioned them here.
-func (a *Admin) ImportWHMCS(ctx context.Context, in *whmcs.Installation, m ImportMap, o ImportOptions) (*ImportReport, error) {
-	r := &ImportReport{
-		Applied: o.Apply, Balances: []ImportSum{}, Left: []ImportLeft{}, Notes: []ImportLeft{}, Services: []ImportOrder{}, Refused: []ImportLeft{},
-		Unpaid: in.Unpaid, Domains: in.Domains, Clients: ImportCounts{Found: len(in.Clients)},
-	}
-	done, err := a.Accounts.Imported(ctx, o.Source)
-	if err != nil {
-		return nil, err
-	}
-	if err := a.checkPlans(ctx, m); err != nil {
-		return nil, err
-	}
-	sums, byEmail, clients := map[string]*ImportSum{}, map[string]int64{}, map[int64]whmcs.Client{}
-	for _, c := range in.Clients {
-		clients[c.ID] = c
-		if _, already := done[strconv.FormatInt(c.ID, 10)]; already {
-			r.Clients.Already++
-			continue
-		}
-		var (
-			cents  money.USDCents
-			id     int64
-			reason string
-		)
-		email, valid := account.NormalizeEmail(c.Email)
-		switch first, twice := byEmail[email]; {
-		case strings.EqualFold(c.Status, "Closed"):
-			reason = "the client is closed"
-		case !valid:
-			reason = "it has no valid address of mail"
-		case twice:
-			reason = fmt.Sprintf("client %d has the same address of mail", first)
-		default:
-			byEmail[email] = c.ID
-			cents, id, reason, err = a.importClient(ctx, c, m, o)
-			if err != nil {
-				return r, fmt.Errorf("client %d: %w", c.ID, err)
-			}
-		}
-		if reason != "" {
-			if credit, ok := new(big.Rat).SetString(c.Credit); ok && credit.Sign() != 0 {
-				reason += fmt.Sprintf("; its balance of %s %s is left, too", c.Credit, c.Currency)
-			}
-			r.Left = append(r.Left, ImportLeft{c.ID, c.Email, reason})
-			continue
-		}
-		r.Clients.Imported++
-		if o.Apply {
-			done[strconv.FormatInt(c.ID, 10)] = id
-		}
-		if c.NoUser {
-			r.Notes = append(r.Notes, ImportLeft{c.ID, c.Email, "no user owns it there: its address for mail is taken"})
-		}
-		if c.Address != "" {
-			r.Notes = append(r.Notes, ImportLeft{c.ID, c.Email, "its address for mail is another one there: " + c.Address})
-		}
-		if cents != 0 {
-			sum := sums[c.Currency]
-			if sum == nil {
-				sum = &ImportSum{Currency: c.Currency, amount: new(big.Rat)}
-				sums[c.Currency] = sum
-			}
-			credit, _ := new(big.Rat).SetString(strings.TrimSpace(c.Credit))
-			sum.amount.Add(sum.amount, credit)
-			sum.Cents += cents
-			r.SumCents += int64(cents)
-		}
-	}
-	r.Clients.Left = len(r.Left)
-	for _, code := range slices.Sorted(maps.Keys(sums)) {
-		sums[code].Amount = sums[code].amount.FloatString(2)
-		r.Balances = append(r.Balances, *sums[code])
-	}
-	r.Sum = money.USDCents(r.SumCents).String()
-	a.listServices(r, in, m, clients, done)
-	return r, nil
+// whmcsImport is one run of ImportWHMCS.
+type whmcsImport struct {
+	*Admin
+	ImportMap
+	ImportOptions
+	report   *ImportReport
+	plans    map[int64]int64 // here, by products there
+	accounts map[string]int64
+	taken    map[string]services.TakenOver
+	undone   int64                     // the account of the client that a dry run tries
+	byEmail  map[string]int64          // clients of this run
+	byDomain map[string]int64          // services of this run
+	domains  map[int64][]whmcs.Domain  // by client
+	services map[int64][]whmcs.Service // by client
+	sums     map[string]*ImportSum     // by currency
 }
 
-// importClient imports one client, or says why not. Only an error that has nothing to do with the client ends the import.
-func (a *Admin) importClient(ctx context.Context, c whmcs.Client, m ImportMap, o ImportOptions) (cents money.USDCents, id int64, reason string, err error) {
-	cents, wrong := m.cents(c.Credit, c.Currency)
-	if wrong != nil {
-		return 0, 0, wrong.Error(), nil //nolint:nilerr // it is told, and the import goes on
+// ImportWHMCS makes accounts of the clients of a WHMCS installation, with their balances, of the domain names that the registrar here
+// holds, and of their services, which are provisioned as ordered ones are and paid until the day until which they are paid there.
+// Each client, name and service is imported in one transaction and once: a second run adds what is new and what could not be done.
+// A dry run does all of it and undoes it. Passwords are not taken over: owners set a new one by mail.
+func (a *Admin) ImportWHMCS(ctx context.Context, in *whmcs.Installation, m ImportMap, o ImportOptions) (*ImportReport, error) {
+	w := &whmcsImport{
+		Admin: a, ImportMap: m, ImportOptions: o,
+		report:  &ImportReport{Applied: o.Apply, Rows: []ImportRow{}, Balances: []ImportSum{}, Unpaid: in.Unpaid, Addons: in.Addons},
+		byEmail: map[string]int64{}, byDomain: map[string]int64{}, sums: map[string]*ImportSum{},
+		domains: map[int64][]whmcs.Domain{}, services: map[int64][]whmcs.Service{},
 	}
-	if cents < 0 {
-		return 0, 0, "its balance is below zero", nil
+	var err error
+	if w.accounts, err = a.Accounts.Imported(ctx, o.Source); err != nil {
+		return nil, err
 	}
-	if cents > a.Wallet.MaxBalance {
-		return 0, 0, fmt.Sprintf("its balance is more than an account may have: %v", a.Wallet.MaxBalance), nil
+	if w.taken, err = a.Services.TakenOver(ctx, a.DB, o.Source); err != nil {
+		return nil, err
 	}
-	if _, err := a.User(ctx, c.Email); err == nil {
-		return 0, 0, "an account here has its address of mail", nil
-	} else if !errors.Is(err, fault.NotFound) {
-		return 0, 0, "", err
+	if w.plans, err = a.importPlans(ctx, m); err != nil {
+		return nil, err
+	}
+	for _, d := range in.Domains {
+		w.domains[d.ClientID] = append(w.domains[d.ClientID], d)
+	}
+	for _, s := range in.Services {
+		w.services[s.ClientID] = append(w.services[s.ClientID], s)
+	}
+	for _, c := range in.Clients {
+		if err := w.client(ctx, c); err != nil {
+			return w.ended(), fmt.Errorf("client %d: %w", c.ID, err)
+		}
+		delete(w.domains, c.ID)
+		delete(w.services, c.ID)
+	}
+	for _, id := range slices.Sorted(maps.Keys(w.domains)) {
+		w.leaveAll(id, fmt.Sprintf("its client %d is not there", id))
+		delete(w.services, id)
+	}
+	for _, id := range slices.Sorted(maps.Keys(w.services)) {
+		w.leaveAll(id, fmt.Sprintf("its client %d is not there", id))
+	}
+	return w.ended(), nil
+}
+
+// ended is the report with its sums.
+func (w *whmcsImport) ended() *ImportReport {
+	for _, code := range slices.Sorted(maps.Keys(w.sums)) {
+		w.sums[code].Amount = w.sums[code].amount.FloatString(2)
+		w.report.Balances = append(w.report.Balances, *w.sums[code])
+	}
+	w.report.Sum = money.USDCents(w.report.SumCents).String()
+	return w.report
+}
+
+// client imports a client with all that it has.
+func (w *whmcsImport) client(ctx context.Context, c whmcs.Client) error {
+	row := ImportRow{Kind: "client", ID: c.ID, What: c.Email, Becomes: ImportNew}
+	if id, already := w.accounts[strconv.FormatInt(c.ID, 10)]; already {
+		row.Becomes, row.AccountID = ImportThere, id
+		w.report.add(row)
+		return w.belongings(ctx, c, id, w.alone)
+	}
+	email, valid := account.NormalizeEmail(c.Email)
+	switch first, twice := w.byEmail[email]; {
+	case strings.EqualFold(c.Status, "Closed"):
+		row.leave("the client is closed")
+	case !valid:
+		row.leave("it has no valid address of mail")
+	case twice:
+		row.leave(fmt.Sprintf("client %d has the same address of mail", first))
+	default:
+		w.byEmail[email] = c.ID
+		return w.newClient(ctx, c, row)
+	}
+	w.leaveClient(c, row)
+	return nil
+}
+
+// leaveClient leaves a client out with all that it has.
+func (w *whmcsImport) leaveClient(c whmcs.Client, row ImportRow) {
+	if credit, ok := new(big.Rat).SetString(c.Credit); ok && credit.Sign() != 0 {
+		row.Reason += fmt.Sprintf("; its balance of %s %s is left, too", c.Credit, c.Currency)
+	}
+	w.report.add(row)
+	w.leaveAll(c.ID, fmt.Sprintf("its client %d is left out", c.ID))
+}
+
+// newClient imports a client who has no account yet. Only an error that has nothing to do with the client ends the import.
+func (w *whmcsImport) newClient(ctx context.Context, c whmcs.Client, row ImportRow) error {
+	cents, reason, err := w.balance(ctx, c)
+	if err != nil {
+		return err
+	}
+	if reason != "" {
+		row.leave(reason)
+		w.leaveClient(c, row)
+		return nil
+	}
+	if c.NoUser {
+		row.Notes = append(row.Notes, "no user owns it there: its address for mail is taken")
+	}
+	if c.Address != "" {
+		row.Notes = append(row.Notes, "its address for mail is another one there: "+c.Address)
+	}
+	held, err := w.held(ctx, c) // the registry is not asked in a transaction
+	if err != nil {
+		return err
 	}
 	n := account.NewAccount{Email: c.Email, Name: c.Name, Verified: c.Verified, Locale: importLocales[strings.ToLower(c.Language)]}
 	if n.Name == "" {
 		n.Name, _, _ = strings.Cut(n.Email, "@")
 	}
-	if !o.Apply {
-		return cents, 0, explain(a.Accounts.Check(n)), nil
-	}
-	from := account.ImportedFrom{Source: o.Source, ID: strconv.FormatInt(c.ID, 10)}
-	reason = fmt.Sprintf("client %s of %s", from.ID, o.Source)
-	change := a.change(ctx, "account.create", reason, newRowOf("account", "account_users", "role, locale, currency"))
-	p, err := a.Accounts.Import(change, n, from, func(ctx context.Context, tx *db.Tx, id int64) error {
-		if cents == 0 {
+	from := account.ImportedFrom{Source: w.Source, ID: strconv.FormatInt(c.ID, 10)}
+	counted := *w.report
+	change := w.change(ctx, "account.create", fmt.Sprintf("client %s of %s", from.ID, w.Source), newRowOf("account", "account_users", "role, locale, currency"))
+	p, err := w.Accounts.Import(change, n, from, func(ctx context.Context, tx *db.Tx, id int64) error {
+		if cents > 0 {
+			if _, err := w.CreditIn(ctx, tx, id, cents, w.Reason); err != nil {
+				return err
+			}
+		}
+		if w.Apply {
 			return nil
 		}
-		_, err := a.CreditIn(ctx, tx, id, cents, o.Reason)
-		return err
+		*w.report, w.undone = counted, id
+		w.report.add(row)
+		if err := w.each(ctx, c, id, held, savepoints(tx)); err != nil {
+			return err
+		}
+		return errDryRun
 	})
-	var refused *fault.Error
-	if errors.As(err, &refused) && refused.Def != fault.Internal {
-		return 0, 0, explain(err), nil
+	switch {
+	case errors.Is(err, errDryRun):
+	case isRefused(err):
+		*w.report = counted
+		row.leave(explain(err))
+		w.leaveClient(c, row)
+		return nil
+	case err != nil:
+		return err
+	default:
+		row.AccountID = p.ID
+		w.accounts[from.ID] = p.ID
+		w.report.add(row)
 	}
-	return cents, p.ID, "", err
+	w.sum(c, cents)
+	if !w.Apply {
+		return nil
+	}
+	return w.each(ctx, c, p.ID, held, w.alone)
 }
 
-// explain names what is wrong with a client; "" when nothing is.
+// balance converts what a client has, or says why the client is left out.
+func (w *whmcsImport) balance(ctx context.Context, c whmcs.Client) (cents money.USDCents, reason string, err error) {
+	cents, wrong := w.cents(c.Credit, c.Currency)
+	switch {
+	case wrong != nil:
+		return 0, wrong.Error(), nil //nolint:nilerr // it is told, and the import goes on
+	case cents < 0:
+		return 0, "its balance is below zero", nil
+	case cents > w.Wallet.MaxBalance:
+		return 0, fmt.Sprintf("its balance is more than an account may have: %v", w.Wallet.MaxBalance), nil
+	}
+	switch _, err := w.User(ctx, c.Email); {
+	case err == nil:
+		return 0, "an account here has its address of mail", nil
+	case !errors.Is(err, fault.NotFound):
+		return 0, "", err
+	}
+	return cents, "", nil
+}
+
+// sum adds the posting of a client.
+func (w *whmcsImport) sum(c whmcs.Client, cents money.USDCents) {
+	if cents == 0 {
+		return
+	}
+	sum := w.sums[c.Currency]
+	if sum == nil {
+		sum = &ImportSum{Currency: c.Currency, amount: new(big.Rat)}
+		w.sums[c.Currency] = sum
+	}
+	credit, _ := new(big.Rat).SetString(strings.TrimSpace(c.Credit))
+	sum.amount.Add(sum.amount, credit)
+	sum.Cents += cents
+	w.report.SumCents += int64(cents)
+}
+
+// isRefused reports whether an error is a refusal, which concerns what is imported alone.
+func isRefused(err error) bool {
+	var refused *fault.Error
+	return errors.As(err, &refused) && refused.Def != fault.Internal
+}
+
+// explain names what is wrong with something that is imported; "" when nothing is.
 func explain(err error) string {
 	if err == nil {
 		return ""
@@ -279,48 +403,19 @@ func explain(err error) string {
 	return "not valid here: " + strings.Join(fields, ", ")
 }
 
-// checkPlans refuses a mapping file that names a plan which is not there.
-func (a *Admin) checkPlans(ctx context.Context, m ImportMap) error {
-	for id, slug := range m.Products {
-		var found int
-		if err := a.DB.QueryRow(ctx, "SELECT COUNT(*) FROM catalog_plans WHERE slug = $1", slug).Scan(&found); err != nil {
-			return err
+// importPlans finds the plans of a mapping file, by products there, and refuses one that is not there.
+func (a *Admin) importPlans(ctx context.Context, m ImportMap) (map[int64]int64, error) {
+	plans := map[int64]int64{}
+	for product, slug := range m.Products {
+		var id int64
+		err := a.DB.QueryRow(ctx, "SELECT id FROM catalog_plans WHERE slug = $1", slug).Scan(&id)
+		if errors.Is(err, db.ErrNoRows) {
+			return nil, fault.Validation.Wrapf("the mapping file: product %d is %q, and the catalog has no such plan", product, slug)
 		}
-		if found == 0 {
-			return fault.Validation.Wrapf("the mapping file: product %d is %q, and the catalog has no such plan", id, slug)
+		if err != nil {
+			return nil, err
 		}
+		plans[product] = id
 	}
-	return nil
-}
-
-// listServices lists the services that live there, for orders here.
-func (a *Admin) listServices(r *ImportReport, in *whmcs.Installation, m ImportMap, clients map[int64]whmcs.Client, done map[string]int64) {
-	for _, s := range in.Services {
-		what := strings.TrimSpace(s.Name + " " + s.Domain)
-		client, known := clients[s.ClientID]
-		months, period := s.Months()
-		plan := m.Products[s.Product]
-		switch status := strings.ToLower(s.Status); {
-		case status == "terminated" || status == "cancelled" || status == "fraud" || status == "completed":
-			r.Ended++
-			continue
-		case !known:
-			r.Refused = append(r.Refused, ImportLeft{s.ID, what, fmt.Sprintf("its client %d is not there", s.ClientID)})
-			continue
-		case !period:
-			r.Refused = append(r.Refused, ImportLeft{s.ID, what, fmt.Sprintf("the billing cycle %q is no period", s.Cycle)})
-			continue
-		case plan == "":
-			r.Refused = append(r.Refused, ImportLeft{s.ID, what, fmt.Sprintf("the mapping file has no plan for product %d", s.Product)})
-			continue
-		}
-		o := ImportOrder{
-			ID: s.ID, ClientID: s.ClientID, Email: client.Email, Product: s.Name, Plan: plan, Domain: s.Domain, Months: months,
-			NextDue: s.NextDue, Amount: s.Amount, Currency: client.Currency, Status: s.Status,
-		}
-		if id, ok := done[strconv.FormatInt(s.ClientID, 10)]; ok {
-			o.AccountID = &id
-		}
-		r.Services = append(r.Services, o)
-	}
+	return plans, nil
 }

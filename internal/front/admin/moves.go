@@ -22,6 +22,7 @@ type Move struct {
 	Step        string     `json:"step" enum:"lower,plan,save,adopt,check,make,hold,ready,commit,fill,restore,open,undo,leave,keep,closed" doc:"What is done next; leave and keep are about what is left on the former node"`
 	WaitsUntil  *time.Time `json:"waits_until" doc:"When caches of the DNS have forgotten the former TTL, so that a planned move begins"`
 	BackupID    *int64     `json:"backup_id" doc:"The backup that it is restored from"`
+	BackupAt    *time.Time `json:"backup_at" doc:"When the backup was asked for that it is restored from, or that is tried first while none is chosen. What is newer is lost. null where there is none, and of a move from a node that lives."`
 	ErrorKey    *string    `json:"error_key" doc:"What is in the way, or why it failed; of one that has moved: its content could not be restored"`
 	Cause       string     `json:"cause" doc:"The same in detail"`
 	CreatedAt   time.Time  `json:"created_at"`
@@ -41,7 +42,7 @@ type MoveTarget struct {
 func moveOf(m moves.Move, names map[string]string) Move {
 	shown := Move{
 		ID: m.ID, Kind: string(m.Kind), ServiceID: m.ServiceID, AccountID: m.AccountID, From: names[m.From], To: names[m.To], Wanted: MoveTarget{m.Wanted.Node, m.Wanted.Location, m.Wanted.Labels}, State: "running",
-		Step: string(m.Step), WaitsUntil: m.LoweredUntil, BackupID: m.BackupID, ErrorKey: m.FailureKey, Cause: m.Cause, CreatedAt: m.CreatedAt,
+		Step: string(m.Step), WaitsUntil: m.LoweredUntil, BackupID: m.BackupID, BackupAt: m.BackupAt, ErrorKey: m.FailureKey, Cause: m.Cause, CreatedAt: m.CreatedAt,
 		CommittedAt: m.CommittedAt, OpenedAt: m.OpenedAt, LeftAt: m.LeftAt, ClosedAt: m.ClosedAt,
 	}
 	switch {

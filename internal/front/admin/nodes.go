@@ -8,7 +8,9 @@ import (
 	"time"
 
 	"stead.dev/stead/internal/hosting/nodes"
+	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/nodelink"
+	"stead.dev/stead/internal/platform/release"
 )
 
 // Node is a hosting machine as operators see it.
@@ -27,6 +29,7 @@ type Node struct {
 	SellableDiskMB int64             `json:"sellable_disk_mb"`
 	Address        string            `json:"address"`
 	Version        string            `json:"version"`
+	Behind         bool              `json:"behind" doc:"Whether the control plane runs a newer release than the node: *Have a node run the version of the control plane* upgrades it."`
 	Capabilities   []string          `json:"capabilities"`
 	Capacity       nodelink.Capacity `json:"capacity"`
 	CertificateEnd *time.Time        `json:"certificate_ends_at"`
@@ -38,7 +41,7 @@ func (a *Admin) node(n nodes.Node) Node {
 	shown := Node{
 		ID: n.ID, Name: n.Name, Location: n.Location, Labels: n.Labels, Region: n.Region(), Checks: n.Checks, State: string(n.Shown(a.Clock.Now())), Maintenance: n.Maintenance, Services: n.Placed,
 		MaxAccounts: n.MaxAccounts, SoldDiskMB: n.PlacedDiskMB, SellableDiskMB: n.Capacity.DiskMB * n.DiskPercent / 100,
-		Address: n.Address, Version: n.Version, Capabilities: []string{}, Capacity: n.Capacity,
+		Address: n.Address, Version: n.Version, Behind: n.Serves() && release.Newer(a.Agents.Own(), n.Version), Capabilities: []string{}, Capacity: n.Capacity,
 		CertificateEnd: n.CertificateEndsAt, JoinedAt: n.JoinedAt, LastSeenAt: n.LastSeenAt,
 	}
 	for _, c := range n.Capabilities {
@@ -55,6 +58,17 @@ func (a *Admin) ListNodes(ctx context.Context) ([]Node, error) {
 		list[i] = a.node(n)
 	}
 	return list, err
+}
+
+// NodesAmong lists the hosting machines that need attention, by a kind of the dashboard; an empty one lists all.
+func (a *Admin) NodesAmong(ctx context.Context, attention string) ([]Node, error) {
+	all, err := a.ListNodes(ctx)
+	if err != nil || attention == "" {
+		return all, err
+	}
+	stuck, args := a.among("id", attention, nil)
+	ids, err := db.Collect(ctx, a.DB, func(r db.Row) (id int64, err error) { return id, r.Scan(&id) }, `SELECT id FROM nodes_nodes WHERE TRUE`+stuck, args...)
+	return slices.DeleteFunc(all, func(n Node) bool { return !slices.Contains(ids, n.ID) }), err
 }
 
 // Invitation is a machine's token for joining. It is shown once.

@@ -75,6 +75,8 @@ type OrderView struct {
 type OrderFilter struct {
 	AccountID    int64
 	Status, Kind string
+	// Attention is a kind of the dashboard: those that need attention.
+	Attention string
 }
 
 // numbered adds what people call the order.
@@ -90,8 +92,9 @@ func scanOrder(row db.Row) (Order, error) {
 
 // Orders reads a page of the orders that match, the newest first.
 func (a *Admin) Orders(ctx context.Context, f OrderFilter, p page.Params) (*page.List[Order], error) {
+	stuck, args := a.among("o.id", f.Attention, []any{f.AccountID, f.Status, f.Kind})
 	all, err := paged(ctx, a.DB, p, orderRows, fromOrders+` WHERE (CAST($1 AS BIGINT) = 0 OR o.account_id = $1)
-		AND (CAST($2 AS TEXT) = '' OR o.status = $2) AND (CAST($3 AS TEXT) = '' OR o.kind = $3)`, ` ORDER BY o.id DESC`, f.AccountID, f.Status, f.Kind)
+		AND (CAST($2 AS TEXT) = '' OR o.status = $2) AND (CAST($3 AS TEXT) = '' OR o.kind = $3)`+stuck, ` ORDER BY o.id DESC`, args...)
 	if err != nil {
 		return nil, err
 	}

@@ -22,7 +22,7 @@ func collect[T any](items iter.Seq2[T, error]) ([]T, error) {
 	return all, nil
 }
 
-// AllRecords returns the records of a service's zone.
+// AllRecords returns the records of a zone of a service.
 func (s *Session) AllRecords(ctx context.Context, service int64, query stead.DNSQuery) ([]stead.DNSRecord, error) {
 	query.PerPage = 50
 	return collect(s.DNS.All(ctx, service, query))
@@ -92,11 +92,12 @@ type Changes struct {
 	Deleted   int `json:"deleted"`
 }
 
-// SetRecords makes the records of a name and a type those with the values. Records of the platform stay; where one of the customer's
-// takes the place of one, the platform withdraws it. Values are changed in place where that is possible, so the name always has one.
-func (s *Session) SetRecords(ctx context.Context, service int64, name, kind string, values []Record, ttl int64) (Changes, error) {
+// SetRecords makes the records of a name and a type those with the values, in a zone of the service: that of its primary domain
+// when zone is empty. Records of the platform stay; where one of the customer's takes the place of one, the platform withdraws
+// it. Values are changed in place where that is possible, so the name always has one.
+func (s *Session) SetRecords(ctx context.Context, service int64, zone, name, kind string, values []Record, ttl int64) (Changes, error) {
 	var c Changes
-	there, err := s.own(ctx, service, name, kind)
+	there, err := s.own(ctx, service, zone, name, kind)
 	if err != nil {
 		return c, err
 	}
@@ -138,7 +139,7 @@ func (s *Session) SetRecords(ctx context.Context, service int64, name, kind stri
 		} else {
 			_, err = s.DNS.Create(ctx, service, stead.DNSCreateBody{
 				Name: &name, Type: &kind, Value: &v.Value, Priority: v.Priority, Weight: v.Weight, Port: v.Port, Flags: v.Flags, Tag: v.Tag, TTL: lifetime,
-			}, stead.DNSCreateQuery{})
+			}, stead.DNSCreateQuery{Zone: zone})
 			c.Added++
 		}
 		if err != nil {
@@ -155,9 +156,9 @@ func (s *Session) SetRecords(ctx context.Context, service int64, name, kind stri
 }
 
 // DeleteRecords deletes the customer's records of a name and a type; with a value only that one.
-func (s *Session) DeleteRecords(ctx context.Context, service int64, name, kind string, value *Record) (Changes, error) {
+func (s *Session) DeleteRecords(ctx context.Context, service int64, zone, name, kind string, value *Record) (Changes, error) {
 	var c Changes
-	there, err := s.own(ctx, service, name, kind)
+	there, err := s.own(ctx, service, zone, name, kind)
 	if err != nil {
 		return c, err
 	}
@@ -178,8 +179,8 @@ func (s *Session) DeleteRecords(ctx context.Context, service int64, name, kind s
 }
 
 // own returns the records of a name and a type that can be changed.
-func (s *Session) own(ctx context.Context, service int64, name, kind string) ([]stead.DNSRecord, error) {
-	all, err := s.AllRecords(ctx, service, stead.DNSQuery{Name: name, Type: kind})
+func (s *Session) own(ctx context.Context, service int64, zone, name, kind string) ([]stead.DNSRecord, error) {
+	all, err := s.AllRecords(ctx, service, stead.DNSQuery{Zone: zone, Name: name, Type: kind})
 	if err != nil {
 		return nil, err
 	}

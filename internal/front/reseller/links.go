@@ -32,6 +32,7 @@ const (
 
 // Visit is a visit of a reseller's client to the pages of one service.
 type Visit struct {
+	ID                   int64
 	AccountID, ServiceID int64
 	Name, Domain, Status string // of the service
 	Brand                brand.Brand
@@ -198,8 +199,8 @@ func (s *Service) Enter(ctx context.Context, token string) (visit string, err er
 // with the reseller's account.
 func (s *Service) Visit(ctx context.Context, token string) (v Visit, err error) {
 	var keyID sql.NullInt64
-	err = s.DB.QueryRow(ctx, `SELECT account_id, service_id, key_id, visit_until FROM reseller_links
-		WHERE visit_hash = $1 AND visit_until > $2`, secret.Hash(token), s.Clock.Now()).Scan(&v.AccountID, &v.ServiceID, &keyID, &v.Until)
+	err = s.DB.QueryRow(ctx, `SELECT id, account_id, service_id, key_id, visit_until FROM reseller_links
+		WHERE visit_hash = $1 AND visit_until > $2`, secret.Hash(token), s.Clock.Now()).Scan(&v.ID, &v.AccountID, &v.ServiceID, &keyID, &v.Until)
 	if errors.Is(err, db.ErrNoRows) {
 		return v, fault.NotFound.New()
 	}

@@ -49,6 +49,23 @@ type Written struct {
 // ErrExists refuses to change a configuration.
 var ErrExists = errors.New("there is a configuration already: edit it, or name another file with --config")
 
+// ErrBusy refuses to write a configuration beside another that is being written.
+var ErrBusy = errors.New("another stead init is at work in this folder: wait until it has ended")
+
+// Lock makes the folder of a configuration, and keeps others from writing one there until release is called. The kernel releases it
+// with the process.
+func Lock(file string) (release func() error, err error) {
+	dir := filepath.Dir(file)
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, err
+	}
+	release, err = atomicfile.LockDir(dir)
+	if errors.Is(err, atomicfile.ErrLocked) {
+		err = fmt.Errorf("%s: %w", dir, ErrBusy)
+	}
+	return release, err
+}
+
 // line is one setting of the file. A secret is written into a file of its own.
 type line struct {
 	name, value, comment string
@@ -90,15 +107,12 @@ func (a Answers) lines(passphrase string) []line {
 }
 
 // Write writes the configuration file and, beside it, a file for each secret. Only their owner reads them. Nothing is
-// overwritten.
+// overwritten. The folder is locked.
 func Write(file string, a Answers) (w Written, err error) {
 	if _, err := os.Lstat(file); err == nil {
 		return w, fmt.Errorf("%s: %w", file, ErrExists)
 	}
 	dir := filepath.Dir(file)
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return w, err
-	}
 	passphrase := ""
 	if a.BackupTo != "" {
 		passphrase = secret.Token("", 24)

@@ -14,6 +14,13 @@ import (
 func TestWhatIsWrittenIsAConfiguration(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "etc", "stead.yaml")
+	release, err := Lock(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Lock(file); !errors.Is(err, ErrBusy) {
+		t.Errorf("while another one is at work: %v", err)
+	}
 	w, err := Write(file, Answers{
 		Domain: "panel.example.com", Company: `The "Best": #1 Hosting`, Country: "uz", Support: "help@example.com", DataDir: "/var/lib/stead",
 		Database: "postgres://stead:secret@127.0.0.1/stead", SMTP: "smtp://user:secret@mail.example.com:587", Proxies: "127.0.0.1,::1",
@@ -43,7 +50,13 @@ func TestWhatIsWrittenIsAConfiguration(t *testing.T) {
 	if _, err := Write(file, Answers{Domain: "other.example.com"}); !errors.Is(err, ErrExists) {
 		t.Errorf("a second time: %v", err)
 	}
-	if err := w.Remove(); err != nil {
+	if err := errors.Join(w.Remove(), release()); err != nil {
+		t.Error(err)
+	}
+	if release, err = Lock(file); err != nil {
+		t.Fatal(err)
+	}
+	if err := release(); err != nil {
 		t.Error(err)
 	}
 }

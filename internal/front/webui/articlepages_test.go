@@ -35,7 +35,7 @@ func TestPagesForEverybody(t *testing.T) {
 		"kb/mail.ru.md":         "---\ntitle: Почта на телефоне\ndescription: Как настроить.\ncategory: email\nposition: 1\nupdated_at: 2026-01-02\n---\n\nВведите сервер.\n",
 		"blog/open.en.md":       "---\ntitle: We are \"open\" </script>\ndescription: News.\ncategory: news\npublished_at: 2026-02-01\nauthor: Team\n---\n\nWelcome.\n",
 		"glossary/domain.en.md": "---\nterm: Domain\nshort: A name.\n---\n\nThe name of a site.\n",
-		"media/app.png":         "\x89PNG\r\n\x1a\n",
+		"media/app.png":         "\x89PNG\r\n\x1a\n\x00\x00\x00\x00IEND\xaeB`\x82",
 	} {
 		files[name] = &fstest.MapFile{Data: []byte(text)}
 	}

@@ -13,6 +13,7 @@ import (
 
 // ClientVisit is a visit to the pages of one service.
 type ClientVisit struct {
+	ID                   int64
 	AccountID, ServiceID int64
 	Name, Domain, Status string      // of the service
 	Brand                brand.Brand // the reseller's, of which all may be empty

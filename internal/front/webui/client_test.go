@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 
 	"stead.dev/stead/internal/front/webui"
@@ -15,6 +16,7 @@ import (
 
 // clients has links to service 10 of account 1, each of which works once.
 type clients struct {
+	mu     sync.Mutex
 	links  map[string]bool
 	visits map[string]webui.ClientVisit
 }
@@ -45,11 +47,15 @@ func (c *clients) Enter(_ context.Context, link string) (string, error) {
 	delete(c.links, link)
 	visit := "visit-of-" + link
 	b, _ := c.VisitBrand(context.Background(), visit)
-	c.visits[visit] = webui.ClientVisit{AccountID: 1, ServiceID: 10, Name: "Blog <1>", Domain: "blog.example.com", Status: "active", Brand: b}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.visits[visit] = webui.ClientVisit{ID: int64(len(c.visits)) + 1, AccountID: 1, ServiceID: 10, Name: "Blog <1>", Domain: "blog.example.com", Status: "active", Brand: b}
 	return visit, nil
 }
 
 func (c *clients) Visit(_ context.Context, visit string) (webui.ClientVisit, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	v, ok := c.visits[visit]
 	if !ok {
 		return v, fault.NotFound.New()
@@ -58,6 +64,8 @@ func (c *clients) Visit(_ context.Context, visit string) (webui.ClientVisit, err
 }
 
 func (c *clients) Leave(_ context.Context, visit string) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	delete(c.visits, visit)
 	return nil
 }

@@ -17,12 +17,15 @@ type Services interface {
 type Hosting = services.Own
 
 func (ui *UI) serviceRoutes(mux *http.ServeMux) {
-	if ui.Services == nil {
+	if ui.Services == nil || ui.Terminals == nil {
 		return
 	}
-	if ui.Terminals != nil {
-		ui.handle(mux, "POST "+panelPath+"/services/{service}/terminal/ticket", ui.requireOwner(ui.terminalTicket))
-		ui.handle(mux, "GET "+panelPath+"/services/{service}/terminal/socket", ui.requireOwner(ui.terminalSocket))
+	const terminal = "/services/{service}/terminal"
+	ui.handle(mux, "POST "+panelPath+terminal+"/ticket", ui.terminalTicket(ui.ownerTyping))
+	ui.handle(mux, "GET "+panelPath+terminal+"/socket", ui.terminalSocket(ui.ownerTyping))
+	if ui.Clients != nil {
+		ui.handle(mux, "POST "+clientPath+terminal+"/ticket", ui.terminalTicket(ui.clientTyping))
+		ui.handle(mux, "GET "+clientPath+terminal+"/socket", ui.terminalSocket(ui.clientTyping))
 	}
 }
 

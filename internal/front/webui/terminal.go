@@ -21,9 +21,7 @@ import (
 
 // Terminals opens shells of services.
 type Terminals interface {
-	// CheckTerminal reports whether one of the account's services has a terminal now, or why not.
-	CheckTerminal(ctx context.Context, accountID, serviceID int64) error
-	// Ticket issues a ticket that opens one, once and within seconds, for the session that holder names.
+	// Ticket issues a ticket that opens one, once and within seconds, for the session or the visit that holder names.
 	Ticket(ctx context.Context, accountID, serviceID, holder int64) (string, error)
 	// UseTicket uses it up; fault.Forbidden when it was issued for something else.
 	UseTicket(ctx context.Context, token string, accountID, serviceID, holder int64) error
@@ -31,32 +29,88 @@ type Terminals interface {
 	OpenTerminal(ctx context.Context, accountID, serviceID int64, size panel.TerminalSize, input io.Reader) (io.ReadCloser, error)
 }
 
+// typist is who opens a terminal of a service: its owner by a session, or a reseller's client by a visit.
+type typist struct {
+	account, service int64
+	holder           int64 // of tickets: the session's id, or the visit's below zero, because the two are numbered apart
+	client           bool
+	// still refuses with fault.Unauthenticated what has ended.
+	still func(ctx context.Context) error
+}
+
 const (
 	// mostTerminals bounds the open terminals of this process, and mostTerminals/10 those of an account, so that one
 	// account cannot take all.
 	mostTerminals = 200
+	// clientTerminals bounds the open terminals of a service whose reseller's client opens them, so that one client cannot
+	// take all of the reseller's.
+	clientTerminals = 4
 	// subprotocol names the protocol: binary messages are input and output, text messages a new size of the window. The
 	// ticket comes as a second subprotocol, so that it is in no address.
 	subprotocol  = "stead.terminal"
 	ticketPrefix = "ticket."
 	// mostTyped is the largest accepted message, in bytes.
 	mostTyped = 64 << 10
-	// stillThere is how often a terminal checks that its browser is connected and signed in.
+	// stillThere is how long a terminal waits for a sign of life of its browser.
 	stillThere = 30 * time.Second
+	// recheck is how often a terminal asks whether its typist is still admitted.
+	recheck = 5 * time.Second
 )
 
-func (ui *UI) terminalTicket(w http.ResponseWriter, r *http.Request) {
-	s := ui.session(r)
-	h, err := ui.hosting(r)
-	var token string
-	if err == nil {
-		token, err = ui.Terminals.Ticket(r.Context(), s.Account.ID, h.ID, s.ID)
+// ownerTyping admits the owner of the service, who has proved a short time ago who they are.
+func (ui *UI) ownerTyping(r *http.Request) (typist, error) {
+	s, err := ui.owner(r)
+	if err == nil && !s.Recent(ui.Clock.Now()) {
+		err = fault.ReauthenticationRequired.New()
 	}
 	if err != nil {
-		ui.refuse(w, r, err)
-		return
+		return typist{}, err
 	}
-	ui.say(w, r, http.StatusOK, map[string]string{"ticket": token})
+	h, err := ui.hosting(r)
+	return typist{account: s.Account.ID, service: h.ID, holder: s.ID, still: func(ctx context.Context) error {
+		_, err := ui.Accounts.AuthenticateAgain(auth.Unattended(ctx), *s)
+		return err
+	}}, err
+}
+
+// clientTyping admits a reseller's client to the one service of the visit, which lasts an hour at most: it is the proof of who
+// they are. A shell opens nothing that tasks and SSH keys, which the client manages too, do not.
+func (ui *UI) clientTyping(r *http.Request) (typist, error) {
+	token := ui.cookie(r, clientCookie)
+	visit := func(ctx context.Context) (ClientVisit, error) {
+		v, err := ui.Clients.Visit(ctx, token)
+		if errors.Is(err, fault.NotFound) {
+			err = fault.Unauthenticated.Wrap(err)
+		}
+		return v, err
+	}
+	v, err := visit(r.Context())
+	if err != nil {
+		return typist{}, err
+	}
+	if id, err := pathID(r, "service"); err != nil || id != v.ServiceID {
+		return typist{}, fault.NotFound.New()
+	}
+	return typist{account: v.AccountID, service: v.ServiceID, holder: -v.ID, client: true, still: func(ctx context.Context) error {
+		_, err := visit(ctx)
+		return err
+	}}, nil
+}
+
+// terminalTicket answers a ticket to a page whose visitor by admits.
+func (ui *UI) terminalTicket(by func(r *http.Request) (typist, error)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		who, err := by(r)
+		var token string
+		if err == nil {
+			token, err = ui.Terminals.Ticket(r.Context(), who.account, who.service, who.holder)
+		}
+		if err != nil {
+			ui.refuse(w, r, err)
+			return
+		}
+		ui.say(w, r, http.StatusOK, map[string]string{"ticket": token})
+	}
 }
 
 // sameOrigin reports whether a page of this site sent the request. A WebSocket request without an origin is refused,
@@ -72,40 +126,52 @@ func (ui *UI) sameOrigin(r *http.Request) bool {
 	return !ui.secure && strings.EqualFold(origin.Host, r.Host)
 }
 
-// terminalSocket opens a terminal of the visitor's service. A failure before it opens is an HTTP status.
-func (ui *UI) terminalSocket(w http.ResponseWriter, r *http.Request) {
-	s := ui.session(r)
-	token, size, ok := askedTerminal(r)
-	switch {
-	case !ui.sameOrigin(r):
-		ui.failPage(w, r, http.StatusForbidden, "cross_site")
-		return
-	case !ok:
-		ui.fail(w, r, fault.Forbidden.New())
-		return
+// terminalSocket opens a terminal for the visitor whom by admits. A failure before it opens is an HTTP status.
+func (ui *UI) terminalSocket(by func(r *http.Request) (typist, error)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		who, err := by(r)
+		if err != nil {
+			ui.refuse(w, r, err)
+			return
+		}
+		token, size, ok := askedTerminal(r)
+		if !ok || !ui.sameOrigin(r) {
+			ui.refuse(w, r, fault.Forbidden.New())
+			return
+		}
+		if err := ui.Terminals.UseTicket(r.Context(), token, who.account, who.service, who.holder); err != nil {
+			ui.refuse(w, r, err)
+			return
+		}
+		leave, ok := ui.acquireTerminal(who)
+		if !ok {
+			ui.refuse(w, r, fault.PanelBusy.New())
+			return
+		}
+		defer leave()
+		c, err := websocket.Accept(w, r, &websocket.AcceptOptions{Subprotocols: []string{subprotocol}, InsecureSkipVerify: true}) // sameOrigin has checked
+		if err != nil {
+			return // Accept has answered
+		}
+		defer func() { _ = c.CloseNow() }()
+		c.SetReadLimit(mostTyped)
+		code, reason := ui.terminal(r, c, who, size)
+		_ = c.Close(code, reason) // the browser may have disconnected
 	}
-	h, err := ui.hosting(r)
-	if err == nil {
-		err = ui.Terminals.UseTicket(r.Context(), token, s.Account.ID, h.ID, s.ID)
+}
+
+// acquireTerminal counts a terminal until it is left; ok is false where too many are open.
+func (ui *UI) acquireTerminal(who typist) (leave func(), ok bool) {
+	leaveAccount, ok := ui.terminals.Acquire(who.account)
+	if !ok || !who.client {
+		return leaveAccount, ok
 	}
-	if err != nil {
-		ui.fail(w, r, err)
-		return
-	}
-	leave, ok := ui.terminals.Acquire(s.Account.ID)
+	leaveService, ok := ui.clientTerminals.Acquire(who.service)
 	if !ok {
-		ui.fail(w, r, fault.PanelBusy.New())
-		return
+		leaveAccount()
+		return nil, false
 	}
-	defer leave()
-	c, err := websocket.Accept(w, r, &websocket.AcceptOptions{Subprotocols: []string{subprotocol}, InsecureSkipVerify: true}) // sameOrigin has checked
-	if err != nil {
-		return // Accept has answered
-	}
-	defer func() { _ = c.CloseNow() }()
-	c.SetReadLimit(mostTyped)
-	code, reason := ui.terminal(r, c, h.ID, size)
-	_ = c.Close(code, reason) // the browser may have disconnected
+	return func() { leaveService(); leaveAccount() }, true
 }
 
 // askedTerminal parses the ticket and the size of the window.
@@ -125,21 +191,20 @@ func askedTerminal(r *http.Request) (ticket string, size panel.TerminalSize, ok 
 }
 
 // terminal copies input and output until one side ends, and returns the reason.
-func (ui *UI) terminal(r *http.Request, c *websocket.Conn, serviceID int64, size panel.TerminalSize) (websocket.StatusCode, string) {
+func (ui *UI) terminal(r *http.Request, c *websocket.Conn, who typist, size panel.TerminalSize) (websocket.StatusCode, string) {
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
-	account := ui.session(r).Account.ID
 	input, typing := io.Pipe()
 	defer func() { _ = typing.Close() }()
-	screen, err := ui.Terminals.OpenTerminal(ctx, account, serviceID, size, input)
+	screen, err := ui.Terminals.OpenTerminal(ctx, who.account, who.service, size, input)
 	if err != nil {
 		f := fault.From(err)
 		if f.Def == fault.Internal {
-			ui.Log.ErrorContext(ctx, "terminal cannot be opened", "service", serviceID, "error", err)
+			ui.Log.ErrorContext(ctx, "terminal cannot be opened", "service", who.service, "error", err)
 		}
 		return websocket.StatusTryAgainLater, f.Def.Key
 	}
-	ui.Log.InfoContext(ctx, "terminal opened", "account", account, "service", serviceID, "address", ui.ClientAddr(r).String())
+	ui.Log.InfoContext(ctx, "terminal opened", "account", who.account, "service", who.service, "client", who.client, "address", ui.ClientAddr(r).String())
 	go func() {
 		defer cancel()
 		// Any end of the connection ends the terminal. This read needs the request's context: a read whose context ends
@@ -148,7 +213,7 @@ func (ui *UI) terminal(r *http.Request, c *websocket.Conn, serviceID int64, size
 	}()
 	go func() {
 		defer cancel()
-		ui.watch(ctx, r, c)
+		ui.watch(ctx, c, who)
 	}()
 	go func() { // a silent stream ends only by being closed
 		<-ctx.Done()
@@ -201,10 +266,9 @@ func typed(ctx context.Context, c *websocket.Conn, to *panel.TerminalWriter) err
 	}
 }
 
-// watch returns when the browser has disconnected, or is no longer signed in.
-func (ui *UI) watch(ctx context.Context, r *http.Request, c *websocket.Conn) {
-	session := *ui.session(r)
-	tick := time.NewTicker(stillThere)
+// watch returns when the browser has disconnected, or its typist is admitted no more.
+func (ui *UI) watch(ctx context.Context, c *websocket.Conn, who typist) {
+	tick := time.NewTicker(ui.Recheck)
 	defer tick.Stop()
 	for {
 		select {
@@ -212,7 +276,7 @@ func (ui *UI) watch(ctx context.Context, r *http.Request, c *websocket.Conn) {
 			return
 		case <-tick.C:
 		}
-		if _, err := ui.Accounts.AuthenticateAgain(auth.Unattended(ctx), session); errors.Is(err, fault.Unauthenticated) {
+		if err := who.still(ctx); errors.Is(err, fault.Unauthenticated) {
 			return
 		}
 		once, done := context.WithTimeout(ctx, stillThere)

@@ -29,12 +29,6 @@ type terminals struct {
 	off     error
 }
 
-func (ts *terminals) CheckTerminal(context.Context, int64, int64) error {
-	ts.mu.Lock()
-	defer ts.mu.Unlock()
-	return ts.off
-}
-
 func (ts *terminals) Ticket(_ context.Context, account, service, holder int64) (string, error) {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
@@ -94,9 +88,11 @@ func (ts *terminals) OpenTerminal(_ context.Context, _, service int64, size pane
 
 const terminalPage = "/panel/services/10/terminal"
 
-func (b *browser) ticket() string {
+func (b *browser) ticket() string { return b.ticketOf(terminalPage) }
+
+func (b *browser) ticketOf(page string) string {
 	b.t.Helper()
-	a := b.post(terminalPage+"/ticket", nil)
+	a := b.post(page+"/ticket", nil)
 	var body struct{ Ticket string }
 	if err := json.Unmarshal([]byte(a.body), &body); err != nil || a.status != http.StatusOK || body.Ticket == "" {
 		b.t.Fatalf("%d %s", a.status, a.body)
@@ -280,4 +276,114 @@ func TestNonsenseEndsATerminal(t *testing.T) {
 	c, _ := b.socket(b.ticket())
 	_ = c.CloseNow()
 	testkit.Eventually(t, time.Minute, func() bool { return s.terminals.running() == 0 }, "no terminal is left without a browser")
+}
+
+// at has a socket be that of another page.
+func at(page string) func(http.Header, url.Values) {
+	return func(_ http.Header, q url.Values) { q.Set("path", page) }
+}
+
+const clientTerminal = "/client" + terminalPage
+
+// TestAResellersClientHasATerminalOfTheOneService: as long as the visit lasts, and no more of it than of one service.
+func TestAResellersClientHasATerminalOfTheOneService(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	for _, link := range []string{"one", "two"} {
+		s.clients.links[link] = true
+	}
+	visitor, other, nobody, owner := s.browser(t), s.browser(t), s.browser(t), s.browser(t)
+	owner.register("anna@example.com") // whose service it is
+	visitor.post("/client/one", nil)
+	other.post("/client/two", nil)
+
+	c, status := visitor.socket(visitor.ticketOf(clientTerminal), at(clientTerminal))
+	if status != http.StatusSwitchingProtocols {
+		t.Fatal(status)
+	}
+	reads(t, c, "service 10 of 80x24")
+	if err := c.Write(t.Context(), websocket.MessageBinary, []byte("whoami")); err != nil {
+		t.Fatal(err)
+	}
+	reads(t, c, "whoami")
+
+	refused := func(what string, status, want int) {
+		t.Helper()
+		if status != want {
+			t.Errorf("%s: %d, want %d", what, status, want)
+		}
+	}
+	refused("a ticket for another service", visitor.post("/client/panel/services/11/terminal/ticket", nil).status, http.StatusNotFound)
+	refused("a ticket as the owner", visitor.post(terminalPage+"/ticket", nil).status, http.StatusUnauthorized)
+	refused("a ticket without a visit", nobody.post(clientTerminal+"/ticket", nil).status, http.StatusUnauthorized)
+	refused("a ticket by the owner's session", owner.post(clientTerminal+"/ticket", nil).status, http.StatusUnauthorized)
+	refused("a ticket for another site", visitor.post(clientTerminal+"/ticket", nil, "Sec-Fetch-Site", "cross-site").status, http.StatusForbidden)
+	_, status = visitor.socket(visitor.ticketOf(clientTerminal), at("/client/panel/services/11/terminal"))
+	refused("another service", status, http.StatusNotFound)
+	_, status = visitor.socket(visitor.ticketOf(clientTerminal))
+	refused("the owner's terminal", status, http.StatusUnauthorized)
+	_, status = other.socket(visitor.ticketOf(clientTerminal), at(clientTerminal))
+	refused("the ticket of another visit", status, http.StatusForbidden)
+	_, status = owner.socket(visitor.ticketOf(clientTerminal))
+	refused("the owner with a visitor's ticket", status, http.StatusForbidden)
+	_, status = visitor.socket(owner.ticket(), at(clientTerminal))
+	refused("a visitor with the owner's ticket", status, http.StatusForbidden)
+	_, status = visitor.socket(visitor.ticketOf(clientTerminal), at(clientTerminal), func(h http.Header, _ url.Values) {
+		h.Set("Origin", "https://evil.example")
+	})
+	refused("from another site", status, http.StatusForbidden)
+
+	// It ends with the visit, and with it alone.
+	visitor.post("/client/leave", nil)
+	if _, _, err := c.Read(t.Context()); err == nil {
+		t.Error("the terminal is still open after the visit")
+	}
+	testkit.Eventually(t, time.Minute, func() bool { return s.terminals.running() == 0 }, "the terminal ends with the visit")
+	refused("a ticket after the visit", visitor.post(clientTerminal+"/ticket", nil).status, http.StatusUnauthorized)
+}
+
+// TestAClientHasNotAllTerminalsOfTheReseller: others of the reseller's services keep theirs.
+func TestAClientHasNotAllTerminalsOfTheReseller(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.clients.links["one"] = true
+	owner, visitor := s.browser(t), s.browser(t)
+	owner.register("anna@example.com")
+	visitor.post("/client/one", nil)
+	var open []*websocket.Conn
+	for len(open) < 20 {
+		c, status := visitor.socket(visitor.ticketOf(clientTerminal), at(clientTerminal))
+		if status == http.StatusServiceUnavailable {
+			break
+		}
+		open = append(open, c)
+	}
+	if len(open) == 0 || len(open) > 4 {
+		t.Fatalf("one client has %d terminals", len(open))
+	}
+	if _, status := owner.socket(owner.ticket()); status != http.StatusSwitchingProtocols {
+		t.Errorf("the reseller has none left: %d", status)
+	}
+	// More than an account may have at once, one after the other.
+	for range 30 {
+		_ = open[0].Close(websocket.StatusNormalClosure, "") // the server may have ended it first
+		testkit.Eventually(t, time.Minute, func() bool {
+			c, status := visitor.socket(visitor.ticketOf(clientTerminal), at(clientTerminal))
+			open[0] = c
+			return status == http.StatusSwitchingProtocols
+		}, "one that is closed makes room for another")
+	}
+}
+
+func TestATerminalEndsWithItsSession(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	b := s.browser(t)
+	b.register("anna@example.com")
+	c, _ := b.socket(b.ticket())
+	reads(t, c, "service 10")
+	b.post("/logout", nil)
+	if _, _, err := c.Read(t.Context()); err == nil {
+		t.Error("the terminal is still open after signing out")
+	}
 }

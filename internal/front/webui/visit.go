@@ -102,22 +102,6 @@ func (ui *UI) requireSession(page http.HandlerFunc) http.HandlerFunc {
 	}
 }
 
-// requireOwner admits the owner of the account, who has proved a short time ago who they are, to what the panel's scripts ask
-// for beside the operations.
-func (ui *UI) requireOwner(page http.HandlerFunc) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
-		s, err := ui.owner(r)
-		if err == nil && !s.Recent(ui.Clock.Now()) {
-			err = fault.ReauthenticationRequired.New()
-		}
-		if err != nil {
-			ui.refuse(w, r, err)
-			return
-		}
-		page(w, r)
-	}
-}
-
 // backTo is where a visitor continues after signing in, or in another language: the requested page, or, as a form
 // cannot be submitted again, the page that contains it.
 func backTo(r *http.Request) string {

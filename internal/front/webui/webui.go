@@ -11,6 +11,7 @@ package webui
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"io"
 	"log/slog"
@@ -18,6 +19,7 @@ import (
 	"net/netip"
 	"net/url"
 	"strings"
+	"time"
 
 	"stead.dev/stead/internal/content/articles"
 	"stead.dev/stead/internal/content/reviews"
@@ -63,6 +65,8 @@ type Deps struct {
 	Services Services
 	// Terminals may be nil with Services: there is no terminal then.
 	Terminals Terminals
+	// Recheck is how often an open terminal asks whether who typed it open is still admitted; 0 means 5 seconds.
+	Recheck time.Duration
 	// Clients may be nil, or API: resellers' links do not work then.
 	Clients Clients
 	// Resellers may be nil: nobody resells then.
@@ -129,6 +133,8 @@ type UI struct {
 	secure bool // the site is https
 	// terminals bounds the open terminals of this process, by account.
 	terminals semaphore.Keyed[int64]
+	// clientTerminals bounds those that resellers' clients have opened, by service.
+	clientTerminals semaphore.Keyed[int64]
 	// public are the kinds of pages for everybody.
 	public []publicKind
 }
@@ -140,8 +146,10 @@ func New(d Deps) *UI {
 	}
 	ui := &UI{
 		Deps: d, pages: parsePages(), guard: http.NewCrossOriginProtection(),
-		terminals: semaphore.Keyed[int64]{Each: mostTerminals / 10, All: mostTerminals},
+		terminals:       semaphore.Keyed[int64]{Each: mostTerminals / 10, All: mostTerminals},
+		clientTerminals: semaphore.Keyed[int64]{Each: clientTerminals},
 	}
+	ui.Recheck = cmp.Or(ui.Recheck, recheck)
 	ui.secure = strings.HasPrefix(d.BaseURL, "https://")
 	if u, err := url.Parse(d.BaseURL); err == nil && u.Host != "" {
 		// Behind a proxy that rewrites Host, the browser still sends this origin.

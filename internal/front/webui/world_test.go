@@ -189,7 +189,7 @@ func newSite(t *testing.T) *site {
 		Status: shown, Notifications: s.notices, Templates: templates.All(), Reviews: reviews.New(reviews.Config{DB: d}),
 		Services: hostings{
 			{ID: 10, Name: "Blog <1>", Domain: "blog.example.com", Status: "active"},
-		}, Terminals: s.terminals,
+		}, Terminals: s.terminals, Recheck: 5 * time.Millisecond,
 		Clients:   s.clients,
 		Resellers: oneReseller{}, Sections: everySection{},
 		Accounts: s.accounts, Clock: clk, Log: log, BaseURL: s.url, Brand: brand.Fixed(brand.Brand{Name: "Stead & Sons", Support: "help@stead.test"}), Language: "en",

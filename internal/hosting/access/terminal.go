@@ -43,14 +43,8 @@ func (s *Service) terminals(ctx context.Context, q db.Querier, accountID, servic
 	return p, on, site.Refusal(err)
 }
 
-// CheckTerminal tells whether one of the account's services has a terminal now, or why not.
-func (s *Service) CheckTerminal(ctx context.Context, accountID, serviceID int64) error {
-	_, _, err := s.terminals(ctx, s.DB, accountID, serviceID)
-	return err
-}
-
-// Ticket makes a ticket for a terminal of one of the account's services. It works once, within seconds, for
-// the browser's session that holder names.
+// Ticket makes a ticket for a terminal of one of the account's services. It works once, within seconds, for the browser whose
+// session holder names; below zero, it names the visit of a reseller's client.
 func (s *Service) Ticket(ctx context.Context, accountID, serviceID, holder int64) (token string, err error) {
 	token = secret.Token("st_te_", 32)
 	err = s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"stead.dev/stead/internal/hosting/site"
 	"stead.dev/stead/internal/platform/db"
@@ -44,6 +45,7 @@ type Portable struct {
 	Name  string // on the panels
 	Parts []panel.BackupPart
 	Bytes int64
+	At    time.Time // when it was asked for
 }
 
 // Portable lists those of a service, the ones with all parts first, then the newest.
@@ -51,7 +53,7 @@ func (s *Service) Portable(ctx context.Context, q db.Querier, serviceID int64) (
 	rows, err := table.Where(ctx, q, `service_id = $1 AND status IN ('completed', 'restoring') AND passport IS NOT NULL ORDER BY id DESC`, serviceID)
 	all := make([]Portable, len(rows))
 	for i, b := range rows {
-		all[i] = Portable{ID: b.ID, Name: b.name(), Parts: b.partNames(), Bytes: b.size}
+		all[i] = Portable{ID: b.ID, Name: b.name(), Parts: b.partNames(), Bytes: b.size, At: b.createdAt}
 	}
 	slices.SortStableFunc(all, func(a, b Portable) int { return len(b.Parts) - len(a.Parts) })
 	return all, err

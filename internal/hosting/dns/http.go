@@ -2,7 +2,6 @@ package dns
 
 import (
 	"context"
-	"encoding/json"
 	"io"
 	"net/http"
 	"reflect"
@@ -253,8 +252,7 @@ func (s *Service) Operations() []api.Route {
 	}
 }
 
-func (s *Service) listOperation(ctx context.Context, p auth.Principal, in *listIn, w http.ResponseWriter, _ *http.Request) error {
-	w.Header().Set("Cache-Control", "no-store")
+func (s *Service) listOperation(ctx context.Context, p auth.Principal, in *listIn, w http.ResponseWriter, r *http.Request) error {
 	if in.Format == "bind" {
 		text, name, err := s.export(ctx, p.AccountID, in.Service, in.Zone)
 		if err != nil {
@@ -270,13 +268,10 @@ func (s *Service) listOperation(ctx context.Context, p auth.Principal, in *listI
 		return err
 	}
 	wires := make([]recordWire, len(rows))
-	for i, r := range rows {
-		wires[i] = wire(r)
+	for i, row := range rows {
+		wires[i] = wire(row)
 	}
-	w.Header().Set("Content-Type", "application/json")
-	enc := json.NewEncoder(w)
-	enc.SetEscapeHTML(false)
-	return enc.Encode(page.Of(in.Params, total, wires))
+	return api.WriteList(w, r, page.Of(in.Params, total, wires))
 }
 
 func (s *Service) createOperation(ctx context.Context, p auth.Principal, in *createIn) (*createdWire, error) {

@@ -212,7 +212,7 @@ func following(day string) string {
 	return at.AddDate(0, 0, 1).Format(time.DateOnly)
 }
 
-func (s *Service) serve(ctx context.Context, p auth.Principal, in *listIn, w http.ResponseWriter, _ *http.Request) error {
+func (s *Service) serve(ctx context.Context, p auth.Principal, in *listIn, w http.ResponseWriter, r *http.Request) error {
 	q, err := in.query()
 	if err != nil {
 		return err
@@ -234,14 +234,7 @@ func (s *Service) serve(ctx context.Context, p auth.Principal, in *listIn, w htt
 	if page.Before != "" {
 		answer.Meta.NextCursor = &page.Before
 	}
-	body, err := encode(answer)
-	if err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.Header().Set("Cache-Control", "no-store")
-	_, _ = w.Write(body) // the client left
-	return nil
+	return api.WriteList(w, r, answer)
 }
 
 func encode(v any) ([]byte, error) {

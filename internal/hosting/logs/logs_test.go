@@ -137,6 +137,31 @@ func TestPagesGoFromTheNewestToTheOldest(t *testing.T) {
 	})
 }
 
+// TestLinesAreRevalidated: a client that polls gets no line again while there is no new one.
+func TestLinesAreRevalidated(t *testing.T) {
+	t.Parallel()
+	engines(t, func(t *testing.T, w *world) {
+		w.write(panel.LogCron, panel.LogLine{At: at(1), Level: "info", Message: "first"})
+		ask := func(etag string) (status int, now string) {
+			t.Helper()
+			res := w.ask(t.Context(), 7, "own", url.Values{"type": {"cron"}}, "If-None-Match", etag)
+			defer res.Body.Close()
+			return res.StatusCode, res.Header.Get("ETag")
+		}
+		status, etag := ask(`"x"`)
+		if status != 200 || etag == "" {
+			t.Fatalf("%d %q", status, etag)
+		}
+		if status, _ := ask(etag); status != 304 {
+			t.Errorf("nothing is new: %d", status)
+		}
+		w.write(panel.LogCron, panel.LogLine{At: at(2), Level: "info", Message: "second"})
+		if status, now := ask(etag); status != 200 || now == etag {
+			t.Errorf("a line is new: %d %q", status, now)
+		}
+	})
+}
+
 func TestBadRequestsAreRefused(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, w *world) {

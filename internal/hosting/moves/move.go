@@ -64,7 +64,8 @@ type Move struct {
 	Wanted                   Target
 	Empty                    bool
 	BackupID                 *int64
-	Refused                  []int64 // backups
+	BackupAt                 *time.Time // when that backup was asked for, or the one that comes first while none is chosen
+	Refused                  []int64    // backups
 	Epoch                    *int64
 	Step                     Step
 	StepAt                   time.Time

@@ -21,8 +21,12 @@ func TestADeadMachinesServiceIsMadeElsewhere(t *testing.T) {
 		w.write(first, "backed up")
 		w.backUp(1)
 		w.write(first, "newer")
-		m := w.until(w.recover(Recovery{}).ID, Leave)
-		if m.FailureKey != nil || m.OpenedAt == nil || *m.BackupID != 1 {
+		begun := w.recover(Recovery{})
+		if begun.BackupID != nil || begun.BackupAt == nil || !begun.BackupAt.Equal(backupTime(1)) {
+			t.Errorf("when it begins, it says of the backup: %v %v", begun.BackupID, begun.BackupAt)
+		}
+		m := w.until(begun.ID, Leave)
+		if m.FailureKey != nil || m.OpenedAt == nil || *m.BackupID != 1 || !m.BackupAt.Equal(backupTime(1)) {
 			t.Errorf("the move: %+v", m)
 		}
 		w.served(second, 1)

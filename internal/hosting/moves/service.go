@@ -82,6 +82,7 @@ type Copy struct {
 	Name  string // on machines
 	Parts []panel.BackupPart
 	Bytes int64
+	At    time.Time // when it was asked for
 }
 
 // Backups are those of services.
@@ -168,7 +169,7 @@ func (s *Service) Recover(ctx context.Context, r Recovery) (out Recovered, err e
 		if err := s.target(ctx, tx, from, r.To); err != nil {
 			return err
 		}
-		on, sizes, err := s.smallFirst(ctx, tx, from.Panel)
+		on, best, err := s.smallFirst(ctx, tx, from.Panel)
 		if err == nil {
 			err = s.suited(ctx, tx, from, r.To, on)
 		}
@@ -176,13 +177,14 @@ func (s *Service) Recover(ctx context.Context, r Recovery) (out Recovered, err e
 			return err
 		}
 		for _, of := range on {
-			if _, ok := sizes[of.ServiceID]; !ok && !r.Empty {
+			m := Move{AccountID: of.AccountID, ServiceID: of.ServiceID, Kind: Recover, Step: Plan, From: from.Panel, Wanted: r.To, Empty: r.Empty}
+			if c, ok := best[of.ServiceID]; ok {
+				m.BackupAt = &c.At
+			} else if !r.Empty {
 				out.WithoutBackup = append(out.WithoutBackup, of.ServiceID)
 				continue
 			}
-			m, err := s.begin(ctx, tx, Move{
-				AccountID: of.AccountID, ServiceID: of.ServiceID, Kind: Recover, Step: Plan, From: from.Panel, Wanted: r.To, Empty: r.Empty,
-			})
+			m, err := s.begin(ctx, tx, m)
 			if err != nil {
 				return err
 			}
@@ -249,23 +251,23 @@ func (s *Service) suited(ctx context.Context, tx *db.Tx, from Node, t Target, al
 	return ErrUnsuited.With(fault.Fields{"services": strings.Join(unsuited, ", ")})
 }
 
-// smallFirst lists the services on a panel by the sizes of their newest backups, and these sizes.
-func (s *Service) smallFirst(ctx context.Context, tx *db.Tx, panelName string) (on []site.Site, sizes map[int64]int64, err error) {
+// smallFirst lists the services on a panel by the sizes of their best backups, and these backups by service.
+func (s *Service) smallFirst(ctx context.Context, tx *db.Tx, panelName string) (on []site.Site, best map[int64]Copy, err error) {
 	if on, err = s.Services.On(ctx, tx, panelName); err != nil {
 		return nil, nil, err
 	}
-	sizes = map[int64]int64{}
+	best = map[int64]Copy{}
 	for _, of := range on {
 		copies, err := s.Backups.Portable(ctx, tx, of.ServiceID)
 		if err != nil {
 			return nil, nil, err
 		}
 		if len(copies) > 0 {
-			sizes[of.ServiceID] = copies[0].Bytes
+			best[of.ServiceID] = copies[0]
 		}
 	}
-	slices.SortStableFunc(on, func(a, b site.Site) int { return cmp.Compare(sizes[a.ServiceID], sizes[b.ServiceID]) })
-	return on, sizes, nil
+	slices.SortStableFunc(on, func(a, b site.Site) int { return cmp.Compare(best[a.ServiceID].Bytes, best[b.ServiceID].Bytes) })
+	return on, best, nil
 }
 
 // Move begins to move a service to another node while it lives: to the one of those meant that suits it

@@ -13,7 +13,7 @@ import (
 var rows = db.Map(func(m *Move) db.Fields {
 	return db.Fields{
 		"id": &m.ID, "account_id": &m.AccountID, "service_id": &m.ServiceID, "kind": &m.Kind, "from_panel": &m.From, "to_panel": &m.To,
-		"wanted": &m.Wanted.Node, "wanted_location": &m.Wanted.Location, "wanted_labels": db.JSON(&m.Wanted.Labels), "empty": &m.Empty, "backup_id": &m.BackupID, "refused": db.JSON(&m.Refused), "epoch": &m.Epoch,
+		"wanted": &m.Wanted.Node, "wanted_location": &m.Wanted.Location, "wanted_labels": db.JSON(&m.Wanted.Labels), "empty": &m.Empty, "backup_id": &m.BackupID, "backup_at": &m.BackupAt, "refused": db.JSON(&m.Refused), "epoch": &m.Epoch,
 		"step": &m.Step, "step_at": &m.StepAt, "lowered_until": &m.LoweredUntil, "tries": &m.Tries, "pinned": &m.Pinned, "failure_key": &m.FailureKey, "cause": &m.Cause,
 		"created_at": &m.CreatedAt, "committed_at": &m.CommittedAt, "opened_at": &m.OpenedAt, "left_at": &m.LeftAt, "closed_at": &m.ClosedAt,
 	}
@@ -41,9 +41,9 @@ func insert(ctx context.Context, tx *db.Tx, m Move) (id int64, ok bool, err erro
 		return 0, false, err
 	}
 	err = tx.QueryRow(ctx, `INSERT INTO moves_moves (account_id, service_id, kind, from_panel, wanted, empty, step, step_at, created_at, wanted_location,
-			wanted_labels) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $8, $9, $10)
+			wanted_labels, backup_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $8, $9, $10, $11)
 		ON CONFLICT (service_id) WHERE step NOT IN ('undo', 'leave', 'keep', 'closed') DO NOTHING RETURNING id`,
-		m.AccountID, m.ServiceID, m.Kind, m.From, m.Wanted.Node, m.Empty, m.Step, tx.Now, m.Wanted.Location, string(labels)).Scan(&id)
+		m.AccountID, m.ServiceID, m.Kind, m.From, m.Wanted.Node, m.Empty, m.Step, tx.Now, m.Wanted.Location, string(labels), m.BackupAt).Scan(&id)
 	if errors.Is(err, db.ErrNoRows) {
 		return 0, false, nil
 	}
@@ -59,9 +59,9 @@ func write(ctx context.Context, tx *db.Tx, m Move) error {
 		return err
 	}
 	_, err = tx.Exec(ctx, `UPDATE moves_moves SET to_panel = $1, backup_id = $2, refused = $3, epoch = $4, step = $5, step_at = $6, tries = $7,
-			failure_key = $8, cause = $9, committed_at = $10, opened_at = $11, left_at = $12, closed_at = $13, pinned = $14, lowered_until = $15 WHERE id = $16`,
+			failure_key = $8, cause = $9, committed_at = $10, opened_at = $11, left_at = $12, closed_at = $13, pinned = $14, lowered_until = $15, backup_at = $16 WHERE id = $17`,
 		m.To, m.BackupID, string(refused), m.Epoch, m.Step, m.StepAt, m.Tries, m.FailureKey, m.Cause, m.CommittedAt, m.OpenedAt, m.LeftAt,
-		m.ClosedAt, m.Pinned, m.LoweredUntil, m.ID)
+		m.ClosedAt, m.Pinned, m.LoweredUntil, m.BackupAt, m.ID)
 	return err
 }
 

@@ -170,7 +170,7 @@ func (s *Service) adopt(ctx context.Context, m Move) (outcome, error) {
 		}
 		err := s.adoptOne(ctx, m, to, c)
 		if err == nil {
-			return on(Check).with(func(m *Move) { m.BackupID, m.Refused = &c.ID, refused }), nil
+			return on(Check).with(func(m *Move) { m.BackupID, m.BackupAt, m.Refused = &c.ID, &c.At, refused }), nil
 		}
 		if !hopeless(err) {
 			return outcome{}, err
@@ -184,7 +184,7 @@ func (s *Service) adopt(ctx context.Context, m Move) (outcome, error) {
 	if err := to.KeepApart(ctx, m.ref()); err != nil {
 		return outcome{}, err
 	}
-	return on(Make).with(func(m *Move) { m.BackupID, m.Refused = nil, refused }), nil
+	return on(Make).with(func(m *Move) { m.BackupID, m.BackupAt, m.Refused = nil, nil, refused }), nil
 }
 
 func (s *Service) adoptOne(ctx context.Context, m Move, to panel.Handover, c Copy) error {

@@ -135,11 +135,16 @@ func (w *world) page(name string) string {
 	return string(text[:n])
 }
 
+// backupTime is when the backup of an id was asked for.
+func backupTime(id int64) time.Time {
+	return time.Date(2026, 11, 1, int(id), 0, 0, 0, time.UTC)
+}
+
 // backUp makes a backup on the first machine, which can be had from then on.
 func (w *world) backUp(id int64) {
 	w.T.Helper()
 	p := w.at(first)
-	c := Copy{ID: id, Name: fmt.Sprintf("b%d", id), Parts: panel.BackupParts, Bytes: 1}
+	c := Copy{ID: id, Name: fmt.Sprintf("b%d", id), Parts: panel.BackupParts, Bytes: 1, At: backupTime(id)}
 	_, err := p.StartBackup(w.T.Context(), ref, panel.BackupRequest{ID: c.Name, Parts: c.Parts})
 	w.must(err)
 	testkit.Eventually(w.T, time.Minute, func() bool {

@@ -40,6 +40,9 @@ type world struct {
 	url   string
 	mu    sync.Mutex
 	awake []int64 // services whose jobs were told to come at once
+	// leaving are arguments of jobs that remove what services have left on nodes.
+	leaving []string
+	cleared []string // those that were told to come at once
 }
 
 // RetryNow implements nodes.Jobs for jobs of the services 1 to 9, and one that names none.
@@ -50,6 +53,11 @@ func (w *world) RetryNow(_ context.Context, tx *db.Tx, queues []string, which fu
 		for id := range int64(10) {
 			if args := fmt.Sprintf(`{"service_id":%d}`, id); slices.Contains(queues, jobs.ProvisionQueue) && which([]byte(args)) {
 				w.awake = append(w.awake, id)
+			}
+		}
+		for _, args := range w.leaving {
+			if slices.Contains(queues, jobs.PanelQueue) && which([]byte(args)) {
+				w.cleared = append(w.cleared, args)
 			}
 		}
 	})

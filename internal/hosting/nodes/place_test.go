@@ -3,6 +3,7 @@ package nodes_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net"
 	"slices"
@@ -159,6 +160,26 @@ func TestJobsOfANodeComeWhenItReportsAgain(t *testing.T) {
 		if got := awake(); len(got) != 3 {
 			t.Errorf("they are told each time: %v", got)
 		}
+	})
+}
+
+// TestWhatWasLeftOnANodeIsRemovedWhenItReportsAgain, also when no service has room there any more.
+func TestWhatWasLeftOnANodeIsRemovedWhenItReportsAgain(t *testing.T) {
+	t.Parallel()
+	engines(t, func(t *testing.T, w *world) {
+		one, m := w.join(nodes.NewNode{Name: "one"})
+		there := fmt.Sprintf(`{"service_id":3,"panel":%q}`, nodes.PanelName(one.ID))
+		w.mu.Lock()
+		w.leaving = []string{there, `{"service_id":4,"panel":"node:99"}`}
+		w.mu.Unlock()
+		m.stop()
+		w.clk.Advance(nodelink.ReportEvery * 2)
+		w.run(m)
+		testkit.Eventually(t, time.Minute, func() bool {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			return slices.Equal(w.cleared, []string{there})
+		}, "the job that clears the node comes")
 	})
 }
 

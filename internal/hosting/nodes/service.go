@@ -367,7 +367,7 @@ func (s *Service) place(ctx context.Context, tx *db.Tx, need Need, failed []stri
 // node is silent.
 func (s *Service) wake(ctx context.Context, tx *db.Tx, id int64) error {
 	all, err := servicesOn(ctx, tx, id)
-	if err != nil || len(all) == 0 {
+	if err != nil {
 		return err
 	}
 	on := make(map[int64]bool, len(all))
@@ -376,9 +376,16 @@ func (s *Service) wake(ctx context.Context, tx *db.Tx, id int64) error {
 	}
 	return s.Jobs.RetryNow(ctx, tx, []string{jobs.PanelQueue, jobs.ProvisionQueue}, func(args []byte) bool {
 		var of struct {
-			ServiceID int64 `json:"service_id"`
+			ServiceID int64  `json:"service_id"`
+			Panel     string `json:"panel"`
 		}
-		return json.Unmarshal(args, &of) == nil && (of.ServiceID == 0 || on[of.ServiceID]) // 0: it names something else of one
+		if err := json.Unmarshal(args, &of); err != nil {
+			return false
+		}
+		if of.Panel != "" { // such as of a service that has left the node, and of which something is to be removed there
+			return of.Panel == PanelName(id)
+		}
+		return of.ServiceID == 0 && len(on) > 0 || on[of.ServiceID] // 0: it names something else of one
 	})
 }
 

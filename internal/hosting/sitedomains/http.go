@@ -41,6 +41,7 @@ type verifyWire struct {
 	Record      *VerificationRecord `json:"record" doc:"The DNS record that proves that the domain is yours; null where nothing is to prove"`
 	Nameservers []string            `json:"nameservers" doc:"Delegating the domain to these proves it too"`
 	CheckedAt   *time.Time          `json:"checked_at"`
+	LosesAt     *time.Time          `json:"loses_at" doc:"When another account, which has proven control, takes the domain unless you prove control before; null: nobody does"`
 }
 
 type dnsWire struct {
@@ -61,7 +62,7 @@ func wire(d domain, on site.Site, v Verification) domainWire {
 		RedirectTo: d.redirectTo, ForceHTTPS: d.forceHTTPS, Primary: d.kind == Primary, Status: d.Status, FailureKey: d.FailureKey,
 		DNS: dnsWire{Status: d.dns.status(expected), Expected: expected, Found: d.dns.found, CheckedAt: d.dns.checkedAt},
 		TLS: tlsWire{d.tls}, CreatedAt: d.createdAt, DisplacedName: d.displacedName,
-		Verification: verifyWire{State: v.State, Method: cmp.Or(v.Method, "none"), Record: v.Record, Nameservers: v.Nameservers, CheckedAt: v.CheckedAt},
+		Verification: verifyWire{State: v.State, Method: cmp.Or(v.Method, "none"), Record: v.Record, Nameservers: v.Nameservers, CheckedAt: v.CheckedAt, LosesAt: v.LosesAt},
 	}
 	if w.Verification.Nameservers == nil {
 		w.Verification.Nameservers = []string{}

@@ -24,6 +24,7 @@ type Verification struct {
 	Record      *VerificationRecord
 	Nameservers []string
 	CheckedAt   *time.Time
+	LosesAt     *time.Time // when another account takes it
 }
 
 // VerificationRecord is the DNS record that proves control.

@@ -27,5 +27,6 @@ type Filter struct {
 	Action             string
 	Kind, Subject      string
 	Via                string
+	RequestID          string
 	From, To           time.Time
 }

@@ -53,15 +53,16 @@ type filterIn struct {
 	ActorID   int64  `query:"actor_id" minimum:"1" doc:"Account of the member of staff."`
 	AccountID int64  `query:"account_id" minimum:"1" doc:"Customer's account."`
 	Action    string `query:"action" maxLength:"60" doc:"What was done, such as service.suspend."`
-	Kind      string `query:"subject_kind" maxLength:"40"`
+	Kind      string `query:"subject_kind" maxLength:"40" doc:"Only what was done to things of this kind, such as account or service."`
 	Subject   string `query:"subject" maxLength:"200" doc:"Id or key of what was changed; needs subject_kind."`
-	Via       string `query:"via" enum:"panel,api,command,program"`
+	Via       string `query:"via" enum:"panel,api,command,program" doc:"Only what was done by the panel, the API, a command, or the program by itself."`
+	RequestID string `query:"request_id" maxLength:"64" doc:"Id of the request in which it was done."`
 	From      string `query:"from" format:"date-time" doc:"From this moment on."`
 	To        string `query:"to" format:"date-time" doc:"Before this moment."`
 }
 
 func (in filterIn) filter() Filter {
-	f := Filter{ActorID: in.ActorID, AccountID: in.AccountID, Action: in.Action, Kind: in.Kind, Subject: in.Subject, Via: in.Via}
+	f := Filter{ActorID: in.ActorID, AccountID: in.AccountID, Action: in.Action, Kind: in.Kind, Subject: in.Subject, Via: in.Via, RequestID: in.RequestID}
 	f.From, _ = time.Parse(time.RFC3339, in.From) // the edge has checked the form; empty is the zero time
 	f.To, _ = time.Parse(time.RFC3339, in.To)
 	return f
@@ -80,7 +81,7 @@ type listWire struct {
 
 type exportIn struct {
 	filterIn
-	Format string `query:"format" enum:"csv,ndjson" default:"csv"`
+	Format string `query:"format" enum:"csv,ndjson" default:"csv" doc:"Form of the file: CSV, or one JSON object on each line."`
 }
 
 // Operations are those of the audit log.

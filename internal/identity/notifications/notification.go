@@ -122,6 +122,16 @@ func named(o object) map[string]string { return map[string]string{"Domain": o.te
 // hosted names a domain of a service.
 func hosted(o object) map[string]string { return map[string]string{"Domain": o.text("domain")} }
 
+// contested names a domain, and when it goes to somebody else.
+func contested(o object) map[string]string {
+	words := hosted(o)
+	words["Time"] = ""
+	if at, err := time.Parse(time.RFC3339, o.text("takes_at")); err == nil {
+		words["Time"] = at.UTC().Format("2006-01-02 15:04 UTC")
+	}
+	return words
+}
+
 // refused names a domain, and why the registry refused it.
 func refused(o object) map[string]string {
 	words := named(o)
@@ -197,7 +207,7 @@ var rules = map[string]rule{
 	"domain.expired":                {kind: "domain_expired", severity: Critical, words: named},
 	"domain.transfer_out_requested": {kind: "domain_transfer_out", severity: Critical, words: named},
 	"site_domain.displaced":         {kind: "domain_displaced", severity: Critical, words: hosted},
-	"site_domain.contested":         {kind: "domain_contested", severity: Critical, words: hosted},
+	"site_domain.contested":         {kind: "domain_contested", severity: Critical, words: contested},
 	"domain.transferred_out":        {kind: "domain_transferred", severity: Critical, words: named}, // perhaps by a thief
 	"domain.registration_failed":    {kind: "domain_registration_failed", severity: Warning, words: refused},
 	"domain.transfer_in_failed":     {kind: "domain_transfer_failed", severity: Warning, words: refused},

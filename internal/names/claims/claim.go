@@ -46,7 +46,7 @@ type subject struct {
 type holding struct {
 	accountID int64
 	proof     Proof
-	leadsHere bool // the DNS leads to the holder's services
+	leadsHere bool // visitors come to the holder's services
 }
 
 // verdict is the answer to an account that wants a domain.
@@ -74,10 +74,8 @@ func decide(s subject, h *holding, accountID int64, proof Proof) verdict {
 		return unavailable
 	case proof.strength() <= h.proof.strength():
 		return needsProof
-	case h.leadsHere:
-		return waits
 	default:
-		return displaces
+		return waits
 	}
 }
 
@@ -90,7 +88,7 @@ const (
 	Verified    State = "verified"
 	Pointed     State = "dns_leads_here" // not proven, but visitors come here
 	Unverified  State = "unverified"
-	Contested   State = "contested" // proven, and another account holds it until takes_at
+	Contested   State = "contested" // proven, and another account holds it, perhaps until takes_at
 )
 
 // claim is a row of claims_domains with what claims_holders says of it.
@@ -103,6 +101,7 @@ type claim struct {
 	leadsHereAt   *time.Time // when the DNS was last seen to lead here, of one name at least; nil: it does not
 	delegatedAt   *time.Time // when all of the domain was; nil: it is not
 	takesAt       *time.Time // when it takes the domain from its holder
+	losesAt       *time.Time // when another account takes the domain, which this one holds
 	attempts      int
 	checkedAt     *time.Time
 	checkAt       time.Time
@@ -180,8 +179,8 @@ const (
 	firstPause   = time.Minute
 	longestPause = 6 * time.Hour
 	settlePause  = 24 * time.Hour // of a claim that needs no look
-	// noticePeriod is how long a holder whose visitors come here has, after it was notified, to prove control too.
-	noticePeriod = 72 * time.Hour
+	// idleNotice is what a holder is given at most who has shown nothing: neither a proof, nor that visitors come here.
+	idleNotice = 10 * time.Minute
 	// unused is how long a domain is held for an account that has proven control and does not use it.
 	unused = 14 * 24 * time.Hour
 	// abandoned is how long an account may try to prove control of a domain that it does not hold.

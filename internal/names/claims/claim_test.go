@@ -10,7 +10,7 @@ func TestWhoGetsADomain(t *testing.T) {
 	t.Parallel()
 	const me, other = 1, 2
 	plain, popular, trial := subject{domain: "shop.com"}, subject{domain: "google.com", protected: true}, subject{domain: "shop.example", trial: true}
-	by := func(account int64, proof Proof, leadsHere bool) *holding { return &holding{account, proof, leadsHere} }
+	by := func(account int64, proof Proof) *holding { return &holding{accountID: account, proof: proof} }
 	for name, c := range map[string]struct {
 		of     subject
 		holder *holding
@@ -20,30 +20,27 @@ func TestWhoGetsADomain(t *testing.T) {
 		"free":                                  {plain, nil, NoProof, granted},
 		"free, proven":                          {plain, nil, ByTXT, granted},
 		"free, registered":                      {plain, nil, ByRegistrar, granted},
-		"mine":                                  {plain, by(me, NoProof, false), NoProof, granted},
-		"mine, registered":                      {plain, by(me, ByRegistrar, true), ByRegistrar, granted},
-		"another's without a proof":             {plain, by(other, NoProof, false), NoProof, needsProof},
-		"another's, who has visitors":           {plain, by(other, NoProof, true), NoProof, needsProof},
-		"another's, and I have proven it":       {plain, by(other, NoProof, false), ByTXT, displaces},
-		"another's, and it is delegated to me":  {plain, by(other, NoProof, false), ByDelegation, displaces},
-		"another's with visitors, and I proved": {plain, by(other, NoProof, true), ByTXT, waits},
-		"both have proven it":                   {plain, by(other, ByTXT, true), ByTXT, needsProof},
-		"both, and it is delegated to me":       {plain, by(other, ByTXT, false), ByDelegation, displaces},
-		"so it is, and another has visitors":    {plain, by(other, ByTXT, true), ByDelegation, waits},
-		"both, and it is delegated to another":  {plain, by(other, ByDelegation, false), ByTXT, needsProof},
-		"it is delegated to both":               {plain, by(other, ByDelegation, false), ByDelegation, needsProof},
-		"another has proven it":                 {plain, by(other, ByTXT, false), NoProof, needsProof},
-		"another's, and I register it":          {plain, by(other, ByTXT, true), ByRegistrar, displaces},
-		"another has registered it":             {plain, by(other, ByRegistrar, false), NoProof, unavailable},
-		"another has registered it, and I show": {plain, by(other, ByRegistrar, false), ByTXT, unavailable},
-		"registered here anew":                  {plain, by(other, ByRegistrar, false), ByRegistrar, displaces},
+		"mine":                                  {plain, by(me, NoProof), NoProof, granted},
+		"mine, registered":                      {plain, by(me, ByRegistrar), ByRegistrar, granted},
+		"another's without a proof":             {plain, by(other, NoProof), NoProof, needsProof},
+		"another's, and I have proven it":       {plain, by(other, NoProof), ByTXT, waits},
+		"another's, and it is delegated to me":  {plain, by(other, NoProof), ByDelegation, waits},
+		"both have proven it":                   {plain, by(other, ByTXT), ByTXT, needsProof},
+		"both, and it is delegated to me":       {plain, by(other, ByTXT), ByDelegation, waits},
+		"both, and it is delegated to another":  {plain, by(other, ByDelegation), ByTXT, needsProof},
+		"it is delegated to both":               {plain, by(other, ByDelegation), ByDelegation, needsProof},
+		"another has proven it":                 {plain, by(other, ByTXT), NoProof, needsProof},
+		"another's, and I register it":          {plain, by(other, ByTXT), ByRegistrar, displaces},
+		"another has registered it":             {plain, by(other, ByRegistrar), NoProof, unavailable},
+		"another has registered it, and I show": {plain, by(other, ByRegistrar), ByTXT, unavailable},
+		"registered here anew":                  {plain, by(other, ByRegistrar), ByRegistrar, displaces},
 		"popular":                               {popular, nil, NoProof, needsProof},
-		"popular, and held from before":         {popular, by(me, NoProof, false), NoProof, needsProof},
+		"popular, and held from before":         {popular, by(me, NoProof), NoProof, needsProof},
 		"popular and proven":                    {popular, nil, ByTXT, granted},
-		"popular and another's":                 {popular, by(other, NoProof, false), ByTXT, displaces},
+		"popular and another's":                 {popular, by(other, NoProof), ByTXT, waits},
 		"for trials":                            {trial, nil, NoProof, granted},
-		"for trials, and another's":             {trial, by(other, NoProof, false), NoProof, unavailable},
-		"for trials, and registered":            {trial, by(other, NoProof, false), ByRegistrar, displaces},
+		"for trials, and another's":             {trial, by(other, NoProof), NoProof, unavailable},
+		"for trials, and registered":            {trial, by(other, NoProof), ByRegistrar, displaces},
 	} {
 		if got := decide(c.of, c.holder, me, c.proof); got != c.want {
 			t.Errorf("%s: %d, want %d", name, got, c.want)

@@ -7,9 +7,9 @@
 //
 //   - One account holds a domain. claims_holders has one row for a domain, so of two orders at once one is refused.
 //   - A registration here decides at once, and displaces whoever else holds the domain.
-//   - Else who has proven control wins over who has not. A holder whose visitors come here already is notified, and has
-//     noticePeriod to prove control too. A delegation to names with the token is stronger than a TXT record, which proves
-//     nothing where our own name servers may answer it: the holder edits that zone.
+//   - Else who has proven control wins over who has not. The holder is notified first, and has Config.Notice to prove control
+//     too, or ten minutes where no visitors come here. Nothing is taken but by what the DNS says at that moment, of both. A delegation to names with the token is stronger
+//     than a TXT record, which proves nothing where our own name servers may answer it: the holder edits that zone.
 //   - Who comes first without a proof holds the domain provisionally. It is cleared when control is proven or the DNS
 //     leads here. Until then the site answers to Host and its preview address, and other sections serve no zone of it on
 //     the public name server, order no certificate and offer no mail (Cleared).

@@ -24,6 +24,7 @@ type claimWire struct {
 	Holds       bool       `json:"holds" doc:"Whether your services may answer to the domain and the names below it"`
 	HeldUntil   *time.Time `json:"held_until" doc:"Until when it is held for you although no service uses it"`
 	TakesAt     *time.Time `json:"takes_at" doc:"When you get it from its present holder, who was notified; null: not by waiting"`
+	LosesAt     *time.Time `json:"loses_at" doc:"When another account, which has proven control, takes the domain unless you prove control before; null: nobody does"`
 	Record      *Record    `json:"record" doc:"The DNS record that proves control; null where nothing is to prove"`
 	Nameservers []string   `json:"nameservers" doc:"Delegating the domain to these proves control too"`
 	VerifiedAt  *time.Time `json:"verified_at"`
@@ -36,7 +37,7 @@ func (s *Service) wire(c claim) *claimWire {
 	st := s.statusOf(c)
 	w := &claimWire{
 		ID: c.id, Domain: c.domain, UnicodeName: domainname.Unicode(c.domain), State: st.State, Method: c.proof, Holds: c.holds,
-		HeldUntil: c.heldUntil, TakesAt: c.takesAt, Record: st.Record, Nameservers: st.Nameservers, VerifiedAt: c.provenAt,
+		HeldUntil: c.heldUntil, TakesAt: c.takesAt, LosesAt: c.losesAt, Record: st.Record, Nameservers: st.Nameservers, VerifiedAt: c.provenAt,
 		CheckedAt: c.checkedAt, NextCheckAt: c.checkAt, CreatedAt: c.createdAt,
 	}
 	if w.Nameservers == nil {

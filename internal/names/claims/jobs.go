@@ -79,7 +79,7 @@ func (s *Service) Look(ctx context.Context, id int64) error {
 		return err
 	}
 	var e evidence
-	if !subject.trial && c.proof != ByRegistrar && (c.proof == NoProof || !c.holds) {
+	if !subject.trial && c.proof != ByRegistrar && (c.proof == NoProof || !c.holds || c.losesAt != nil) {
 		asking, cancel := context.WithTimeout(ctx, lookFor)
 		e = s.look(asking, c)
 		cancel()
@@ -126,6 +126,11 @@ func (s *Service) follow(ctx context.Context, tx *db.Tx, c claim, e evidence) er
 		}
 		c.proof, c.provenAt, c.attempts = e.proof, &tx.Now, 0
 	}
+	if c.losesAt != nil && e.proof.strength() > 0 { // who was to take it perhaps does so no longer
+		if err := hastenOthers(ctx, tx, c.accountID, c.domain); err != nil {
+			return err
+		}
+	}
 	if err := s.lead(ctx, tx, &c, e); err != nil {
 		return err
 	}
@@ -138,7 +143,7 @@ func (s *Service) follow(ctx context.Context, tx *db.Tx, c claim, e evidence) er
 	if c.proof == NoProof && e.proof != "" || c.takesAt != nil {
 		c.checkAt = tx.Now.Add(pause(c.attempts))
 	}
-	if c.takesAt != nil && c.takesAt.Before(c.checkAt) {
+	if c.takesAt != nil && c.takesAt.After(tx.Now) && c.takesAt.Before(c.checkAt) {
 		c.checkAt = *c.takesAt
 	}
 	if err := setChecked(ctx, tx, c); err != nil || before.cleared() == c.cleared() && (before.leadsHereAt == nil) == (c.leadsHereAt == nil) {
@@ -186,38 +191,52 @@ func (s *Service) lead(ctx context.Context, tx *db.Tx, c *claim, e evidence) err
 	return nil
 }
 
-// challenge lets an account that has proven control take the domain as decide says; true when it holds the domain now.
+// challenge lets an account that has proven control take the domain as decide says, after its holder was notified; true when it
+// holds the domain now. What both have shown is judged by the look that was made just now.
 func (s *Service) challenge(ctx context.Context, tx *db.Tx, c *claim, e evidence) (done bool, err error) {
+	if e.proof.strength() == 0 && !e.known {
+		return false, nil
+	}
+	if e.proof == NoProof { // the record is gone: the account controls it no longer
+		c.takesAt, c.proof = nil, NoProof
+		return false, setLost(ctx, tx, c.accountID, c.domain)
+	}
+	if e.proof != c.proof {
+		if err := setProof(ctx, tx, c.accountID, c.domain, e.proof); err != nil {
+			return false, err
+		}
+		c.proof = e.proof
+	}
 	subject, err := s.subjectOf(c.domain)
 	if err != nil {
 		return false, err
 	}
-	h, proof, err := situation(ctx, tx, c.accountID, c.domain)
+	h, _, err := situation(ctx, tx, c.accountID, c.domain)
 	if err != nil {
 		return false, err
 	}
-	if e.proof != "" && e.proof.strength() == 0 && e.known { // the record is gone: the account controls it no longer
-		c.takesAt = nil
-		c.proof = NoProof
-		return false, setLost(ctx, tx, c.accountID, c.domain)
-	}
-	if h != nil && h.accountID != c.accountID && (h.proof == ByTXT || h.proof == ByDelegation) && e.known {
-		// Both have proven control. The domain may have changed hands: what the DNS says today counts.
-		if s.shown(c.domain, tokenOf(s.Installation, h.accountID, c.domain), e) == NoProof {
-			h.proof = NoProof
-		}
-	}
-	verdict := decide(subject, h, c.accountID, proof)
-	if verdict == waits && c.takesAt == nil {
-		at := tx.Now.Add(noticePeriod)
-		c.takesAt = &at
-		if err := s.Names.Contested(ctx, tx, h.accountID, c.domain, at); err != nil {
+	if h != nil {
+		if err := s.judgeHolder(ctx, tx, h, c.domain, e); err != nil {
 			return false, err
 		}
-		return false, hasten(ctx, tx, h.accountID, c.domain)
 	}
-	if verdict == waits && tx.Now.Before(*c.takesAt) || verdict == needsProof || verdict == unavailable {
+	switch decide(subject, h, c.accountID, e.proof) {
+	case needsProof, unavailable:
+		c.takesAt = nil // should the holder lose its proof, it is notified anew
 		return false, nil
+	case waits:
+		if c.takesAt == nil {
+			at := tx.Now.Add(s.notice(*h))
+			c.takesAt = &at
+			if err := s.Names.Contested(ctx, tx, h.accountID, c.domain, at); err != nil {
+				return false, err
+			}
+			return false, hasten(ctx, tx, h.accountID, c.domain)
+		}
+		if tx.Now.Before(*c.takesAt) {
+			return false, nil
+		}
+	case granted, displaces:
 	}
 	c.takesAt, c.checkAt, c.holds = nil, tx.Now.Add(settlePause), true
 	if err := setChecked(ctx, tx, *c); err != nil {
@@ -225,4 +244,35 @@ func (s *Service) challenge(ctx context.Context, tx *db.Tx, c *claim, e evidence
 	}
 	until := tx.Now.Add(unused)
 	return true, s.giveTo(ctx, tx, c.accountID, c.domain, &until)
+}
+
+// notice is how long a holder has to prove control, once it was notified that another account has.
+func (s *Service) notice(h holding) time.Duration {
+	if h.proof == NoProof && !h.leadsHere {
+		return min(s.Notice, idleNotice)
+	}
+	return s.Notice
+}
+
+// judgeHolder compares what the holder of a domain has shown with what the DNS says now. The domain may have changed hands since
+// the holder proved control, or the holder proves it since the last look.
+func (s *Service) judgeHolder(ctx context.Context, tx *db.Tx, h *holding, domain string, e evidence) error {
+	held, err := getDomain(ctx, tx, h.accountID, domain)
+	if errors.Is(err, fault.NotFound) || err == nil && held.proof == ByRegistrar {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	shown := s.shown(held, e)
+	if shown.strength() >= held.proof.strength() || e.known {
+		h.proof = shown
+	}
+	if shown.strength() <= held.proof.strength() {
+		return nil
+	}
+	if err := setProof(ctx, tx, h.accountID, domain, shown); err != nil {
+		return err
+	}
+	return s.Names.Changed(ctx, tx, h.accountID, domain)
 }

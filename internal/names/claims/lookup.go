@@ -70,15 +70,16 @@ type evidence struct {
 	known     bool // the DNS answered
 }
 
-// shown is the proof with a token that the DNS has. A record proves nothing while one of our name servers may have answered it: it
-// is then in a zone that the holder edits here.
-func (s *Service) shown(domain, token string, e evidence) Proof {
-	for _, server := range nameserversOf(s.Nameservers, token) {
+// shown is the proof of a claim that the DNS has, by a look for any claim to the domain. A record proves nothing while one of our
+// name servers may have answered it: it is then in a zone that the holder edits here.
+func (s *Service) shown(c claim, e evidence) Proof {
+	for _, server := range nameserversOf(s.Nameservers, c.token) {
 		if slices.Contains(e.servers, strings.ToLower(server)) {
 			return ByDelegation
 		}
 	}
-	if slices.Contains(e.texts, recordOf(domain, token).Value) && !slices.ContainsFunc(e.servers, s.isOurs) {
+	// While delegatedAt is set, the zone is served here still, and resolvers remember our answers for a while.
+	if slices.Contains(e.texts, recordOf(c.domain, c.token).Value) && c.delegatedAt == nil && !slices.ContainsFunc(e.servers, s.isOurs) {
 		return ByTXT
 	}
 	return NoProof
@@ -96,10 +97,7 @@ func (s *Service) look(ctx context.Context, c claim) evidence {
 		e.servers = append(e.servers, strings.ToLower(strings.TrimSuffix(server, ".")))
 	}
 	e.delegated = len(e.servers) > 0 && !slices.ContainsFunc(e.servers, func(server string) bool { return !s.isOurs(server) })
-	e.proof, e.known = s.shown(c.domain, c.token, e), textErr == nil && err == nil
-	if e.proof == ByTXT && c.delegatedAt != nil {
-		e.proof = NoProof // the zone is served here still, and resolvers remember our answers for a while
-	}
+	e.proof, e.known = s.shown(c, e), textErr == nil && err == nil
 	return e
 }
 

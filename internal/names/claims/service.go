@@ -54,6 +54,9 @@ type Config struct {
 	Nameservers []string
 	// Protected are the operator's additions to the shipped list.
 	Protected []string
+	// Notice is how long a holder whose visitors come here has, after it was notified, to prove control of a domain of which
+	// another has. One who has shown nothing yet has idleNotice.
+	Notice time.Duration
 }
 
 // Needs is what the section needs of others; every field is required.
@@ -249,6 +252,7 @@ type Status struct {
 	Record      *Record
 	Nameservers []string
 	CheckedAt   *time.Time
+	LosesAt     *time.Time // when another account takes the domain
 }
 
 // StatusOf tells of names that an account uses, by name.
@@ -284,7 +288,7 @@ func (s *Service) StatusOf(ctx context.Context, q db.Querier, accountID int64, n
 }
 
 func (s *Service) statusOf(c claim) Status {
-	st := Status{State: c.state(), Method: c.proof, Cleared: c.cleared(), CheckedAt: c.checkedAt}
+	st := Status{State: c.state(), Method: c.proof, Cleared: c.cleared(), CheckedAt: c.checkedAt, LosesAt: c.losesAt}
 	if st.State != NotRequired {
 		r := recordOf(c.domain, c.token)
 		st.Record, st.Nameservers = &r, nameserversOf(s.Nameservers, c.token)

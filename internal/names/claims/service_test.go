@@ -20,6 +20,9 @@ import (
 
 const anna, bob, play = 1, 2, 9
 
+// notice is how long a holder has to prove control.
+const notice = 24 * time.Hour
+
 // world is the section between services and a DNS that the test writes.
 type world struct {
 	t   *testing.T
@@ -115,7 +118,7 @@ func newWorld(t *testing.T, d *db.DB, clk *clock.Fake) *world {
 	w := &world{t: t, clk: clk, names: &names{used: map[int64][]string{}}, lookup: &lookup{texts: map[string][]string{}, servers: map[string][]string{}}}
 	w.Service = New(Config{
 		DB: d, Clock: clk, Log: slog.New(slog.DiscardHandler), Lookup: w.lookup, Installation: "https://stead.test",
-		Nameservers: []string{"ns1.stead.test", "ns2.stead.test"}, Protected: []string{"mybank.com"},
+		Nameservers: []string{"ns1.stead.test", "ns2.stead.test"}, Protected: []string{"mybank.com"}, Notice: notice,
 	})
 	w.Connect(Needs{Names: w.names, Services: services{}, Worlds: services{}})
 	return w
@@ -233,6 +236,8 @@ func TestAProofWinsOverAnUnprovenHolder(t *testing.T) {
 		}
 		w.proves(anna, "shop.com")
 		w.later(10 * time.Minute)
+		w.happened("2 is warned of shop.com")
+		w.later(notice)
 		w.happened("2 loses shop.com", "1 gets shop.com")
 		if c := w.claim(anna, "shop.com"); w.holder("shop.com") != anna || !c.cleared() || c.state() != Verified {
 			t.Errorf("%+v", c)
@@ -244,51 +249,122 @@ func TestAProofWinsOverAnUnprovenHolder(t *testing.T) {
 	})
 }
 
-func TestAHolderWithVisitorsIsWarnedFirst(t *testing.T) {
+// TestAHolderIsWarnedFirst: one without a proof has a time to prove control, and a short one where no visitors come here.
+func TestAHolderIsWarnedFirst(t *testing.T) {
 	engines(t, func(t *testing.T, w *world) {
-		w.use(bob, "shop.com")
-		w.names.pointed = true
-		w.later(time.Minute)
-		if c := w.claim(bob, "shop.com"); c.cleared() || c.state() != Pointed { // one name says nothing of the others
-			t.Fatalf("%+v", c)
+		for domain, pointed := range map[string]bool{"shop.com": true, "idle.com": false} {
+			w.names.pointed = pointed
+			w.use(bob, domain)
+			w.later(time.Minute)
+			if c := w.claim(bob, domain); c.cleared() || c.state() == Pointed != pointed { // one name says nothing of the others
+				t.Fatalf("%+v", c)
+			}
+			w.asks(anna, domain)
+			w.proves(anna, domain)
+			w.later(time.Minute)
+			has := notice
+			if !pointed {
+				has = idleNotice
+			}
+			at := w.clk.Now().Add(has)
+			w.later(has - time.Minute)
+			w.happened("2 is warned of " + domain)
+			if c := w.claim(anna, domain); w.holder(domain) != bob || c.state() != Contested || c.takesAt == nil || !c.takesAt.Equal(at) {
+				t.Fatalf("at once: %+v", c)
+			}
+			if c := w.claim(bob, domain); c.losesAt == nil || !c.losesAt.Equal(at) {
+				t.Fatalf("the holder sees %+v", c)
+			}
+			if c := w.claim(anna, domain); c.losesAt != nil {
+				t.Errorf("who takes it loses it at %v", c.losesAt)
+			}
+			w.later(time.Minute)
+			w.happened("2 loses "+domain, "1 gets "+domain)
+			if c := w.claim(anna, domain); c.state() != Verified || c.losesAt != nil {
+				t.Errorf("the new holder sees %+v", c)
+			}
 		}
-		w.asks(anna, "shop.com")
-		w.proves(anna, "shop.com")
-		w.later(time.Minute)
-		w.later(24 * time.Hour)
-		w.happened("2 is warned of shop.com")
-		if c := w.claim(anna, "shop.com"); w.holder("shop.com") != bob || c.state() != Contested || c.takesAt == nil {
-			t.Fatalf("at once: %+v", c)
-		}
-		w.later(noticePeriod)
-		w.happened("2 loses shop.com", "1 gets shop.com")
 	})
 }
 
+// TestNothingIsTakenByAnOldLook: when the time of the holder is over, the DNS of that moment decides.
+func TestNothingIsTakenByAnOldLook(t *testing.T) {
+	engines(t, func(t *testing.T, w *world) {
+		w.names.pointed = true
+		contest := func(domain string) {
+			t.Helper()
+			w.use(bob, domain)
+			w.later(time.Minute) // visitors come here
+			w.asks(anna, domain)
+			w.proves(anna, domain)
+			w.later(time.Minute)
+			w.later(notice - 2*time.Minute)
+			w.happened("2 is warned of " + domain)
+		}
+		contest("quiet.com")
+		w.lookup.down = true
+		w.later(time.Hour)
+		w.later(longestPause)
+		if w.holder("quiet.com") != bob {
+			t.Error("taken while the DNS does not answer")
+		}
+		w.lookup.down, w.lookup.silent = false, true // the registry knows nothing of either
+		w.later(longestPause)
+		w.lookup.silent = false
+		w.happened("2 loses quiet.com", "1 gets quiet.com")
+
+		contest("gone.com")
+		w.lookup.texts = map[string][]string{}
+		w.later(time.Hour)
+		if c := w.claim(anna, "gone.com"); w.holder("gone.com") != bob || c.proof != NoProof || c.takesAt != nil {
+			t.Errorf("taken without the record: %+v", c)
+		}
+		w.happened()
+
+		// The holder proves control in the last minute, and no look of its own has seen that.
+		contest("late.com")
+		w.proves(bob, "late.com")
+		w.must(w.DB.InTx(t.Context(), func(ctx context.Context, tx *db.Tx) error {
+			_, err := tx.Exec(ctx, `UPDATE claims_domains SET check_at = $1 WHERE account_id = $2`, tx.Now.Add(longestPause), bob)
+			return err
+		}))
+		w.later(2 * time.Minute)
+		if c := w.claim(bob, "late.com"); w.holder("late.com") != bob || c.proof != ByTXT || c.state() != Verified {
+			t.Errorf("the holder has proven control: %+v", c)
+		}
+		w.happened()
+		if c := w.claim(anna, "late.com"); c.state() != Contested || c.takesAt != nil {
+			t.Errorf("the other waits for nothing: %+v", c)
+		}
+		// Its record goes with the domain, which is sold: it is warned once more.
+		delete(w.lookup.texts, "_stead-verify.late.com")
+		w.proves(anna, "late.com")
+		w.later(settlePause)
+		w.happened("2 is warned of late.com")
+		w.later(notice)
+		w.happened("2 loses late.com", "1 gets late.com")
+	})
+}
+
+// TestAWarnedHolderWhoProvesControlStays sees its own proof end the contest, not the end of the time.
 func TestAWarnedHolderWhoProvesControlStays(t *testing.T) {
 	engines(t, func(t *testing.T, w *world) {
 		w.use(bob, "shop.com")
-		w.names.pointed = true
 		w.later(time.Minute)
 		w.asks(anna, "shop.com")
 		w.proves(anna, "shop.com")
 		w.later(time.Minute)
 		w.proves(bob, "shop.com")
-		w.later(24 * time.Hour)
-		w.later(noticePeriod)
+		w.must(w.Look(t.Context(), w.claim(bob, "shop.com").id))
+		w.later(time.Minute)
+		if c := w.claim(bob, "shop.com"); c.state() != Verified || c.losesAt != nil {
+			t.Errorf("the holder sees %+v", c)
+		}
+		w.later(notice)
 		w.later(longestPause)
 		w.happened("2 is warned of shop.com")
 		if w.holder("shop.com") != bob {
 			t.Error("the holder has proven control too")
-		}
-		// The domain is sold: the record of the former owner goes.
-		w.lookup.texts = map[string][]string{}
-		w.proves(anna, "shop.com")
-		for range 4 {
-			w.later(noticePeriod)
-		}
-		if w.holder("shop.com") != anna {
-			t.Error("the DNS names the new owner alone")
 		}
 	})
 }
@@ -330,7 +406,7 @@ func TestADelegationWithTheTokenProvesControl(t *testing.T) {
 		w.lookup.servers["shop.com"] = []string{token + ".ns1.stead.test", token + ".ns2.stead.test"}
 		w.asks(anna, "shop.com")
 		w.later(time.Minute)
-		w.later(noticePeriod)
+		w.later(notice)
 		if c := w.claim(anna, "shop.com"); c.proof != ByDelegation || w.holder("shop.com") != anna {
 			t.Errorf("with one: %+v", c)
 		}
@@ -365,7 +441,7 @@ func TestARecordInOurOwnZoneProvesNothing(t *testing.T) {
 		w.lookup.servers["shop.com"] = []string{tokenOf(w.Installation, anna, "shop.com") + ".ns1.stead.test"}
 		w.asks(anna, "shop.com")
 		w.later(time.Minute)
-		w.later(noticePeriod)
+		w.later(notice)
 		if c := w.claim(anna, "shop.com"); c.proof != ByDelegation || w.holder("shop.com") != anna {
 			t.Errorf("the owner delegates it with the token: %+v", c)
 		}

@@ -18,6 +18,7 @@ var claimRows = db.Map(func(c *claim) db.Fields {
 		"c.proven_at": &c.provenAt, "c.leads_here_at": &c.leadsHereAt, "c.delegated_at": &c.delegatedAt,
 		"c.takes_at": &c.takesAt, "c.attempts": &c.attempts, "c.checked_at": &c.checkedAt, "c.check_at": &c.checkAt,
 		"c.created_at": &c.createdAt, "h.domain IS NOT NULL": &c.holds, "h.held_until": &c.heldUntil,
+		`(SELECT min(o.takes_at) FROM claims_domains o WHERE o.domain = h.domain AND o.account_id <> c.account_id)`: &c.losesAt,
 	}
 })
 
@@ -172,6 +173,12 @@ func deleteClaim(ctx context.Context, tx *db.Tx, id int64) error {
 // hasten has the claim of an account looked at soon.
 func hasten(ctx context.Context, tx *db.Tx, accountID int64, domain string) error {
 	_, err := tx.Exec(ctx, `UPDATE claims_domains SET check_at = $1 WHERE account_id = $2 AND domain = $3`, tx.Now, accountID, domain)
+	return err
+}
+
+// hastenOthers has the claims of all other accounts to a domain looked at soon.
+func hastenOthers(ctx context.Context, tx *db.Tx, accountID int64, domain string) error {
+	_, err := tx.Exec(ctx, `UPDATE claims_domains SET check_at = $1 WHERE domain = $2 AND account_id <> $3`, tx.Now, domain, accountID)
 	return err
 }
 

@@ -164,6 +164,13 @@ func insert(ctx context.Context, tx *db.Tx, d domain) (id int64, err error) {
 	return id, err
 }
 
+// readLive finds the registration of a name in the live world.
+func readLive(ctx context.Context, q db.Querier, name string) (id, accountID int64, err error) {
+	err = q.QueryRow(ctx, `SELECT id, account_id FROM domains WHERE name = $1 AND sandbox = $2
+		AND status NOT IN ('transferred_out', 'cancelled', 'failed')`, name, false).Scan(&id, &accountID)
+	return id, accountID, err
+}
+
 // put stores the registry's answer, and when it is asked again.
 func put(ctx context.Context, tx *db.Tx, d domain, next time.Time) error {
 	nameservers, err := json.Marshal(d.nameservers)

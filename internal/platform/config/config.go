@@ -156,7 +156,9 @@ type Config struct {
 	DNSResolvers  []netip.AddrPort `setting:"dns_resolvers" doc:"resolvers that are asked where domains lead before a certificate is ordered, and whether a domain is its customer's, such as 127.0.0.1:53, comma separated; without them, the system's"`
 	// ProtectedDomains are added to the list that ships with Stead.
 	ProtectedDomains []string `setting:"protected_domains" doc:"domains that no customer may use without proving control, beside the list that ships with Stead, comma separated: example.com, example.* (under every suffix) or .gov.example (all below)"`
-	ACMEAutomatic    bool     `setting:"acme_automatic" default:"true" doc:"order a certificate for every hosted domain by itself"`
+	// DomainNotice may be short in tests alone.
+	DomainNotice  time.Duration `setting:"domain_notice" default:"24h" doc:"time that the holder of a domain is given, after a notification, to prove control of it, before it goes to another customer who has"`
+	ACMEAutomatic bool          `setting:"acme_automatic" default:"true" doc:"order a certificate for every hosted domain by itself"`
 
 	// Operation and trials.
 	LogLevel             slog.Level    `setting:"log_level" default:"info" doc:"least level that is logged: debug, info, warn or error"`

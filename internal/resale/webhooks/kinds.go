@@ -89,6 +89,9 @@ var kinds = []kind{
 	is[databaseObject]("database.created", "A database is ready"),
 	is[siteDomainObject]("site_domain.added", "A site answers to a further domain"),
 	is[siteDomainObject]("site_domain.removed", "A site no longer answers to a domain"),
+	is[siteDomainContestedObject]("site_domain.contested", "Another account has proven control of a domain and takes it soon"),
+	is[siteDomainOwnerObject]("site_domain.displaced", "A domain of a site belongs to another account; the site goes on by its preview address"),
+	is[siteDomainOwnerObject]("site_domain.reinstated", "A site answers to its domain again, which another account had"),
 
 	is[addonObject]("addon.created", "An add-on was ordered"),
 	is[addonObject]("addon.activated", "An add-on is ready"),

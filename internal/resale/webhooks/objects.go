@@ -231,6 +231,16 @@ type siteDomainObject struct {
 	Kind      string `json:"kind" doc:"primary, addon, alias, subdomain, redirect; more may be added"`
 }
 
+type siteDomainOwnerObject struct {
+	siteDomainObject
+	Domain string `json:"domain" doc:"The name that the customer gave it, as people write it; name is a stand-in while it is displaced"`
+}
+
+type siteDomainContestedObject struct {
+	siteDomainOwnerObject
+	TakesAt time.Time `json:"takes_at" doc:"Until when its holder can prove control too, and keep it"`
+}
+
 type addonObject struct {
 	ID           int64       `json:"id"`
 	ServiceID    int64       `json:"service_id"`

@@ -35,7 +35,7 @@ type staffListIn struct {
 	Account  int64  `query:"account_id" minimum:"1" doc:"Of this customer"`
 	Service  int64  `query:"service_id" minimum:"1" doc:"About this service"`
 	Assignee int64  `query:"assignee_id" minimum:"1" doc:"That this member of staff cares for"`
-	Status   string `query:"status" enum:"open,waiting,answered,closed"`
+	Status   string `query:"status" enum:"open,waiting,answered,closed" doc:"Only tickets in this state."`
 }
 
 type answerIn struct {
@@ -74,7 +74,7 @@ type saveCannedIn struct {
 }
 
 type cannedIn struct {
-	Canned int64 `path:"canned_answer" minimum:"1"`
+	Canned int64 `path:"canned_answer" minimum:"1" doc:"Id of the canned answer."`
 }
 
 // cares are the roles that answer customers.

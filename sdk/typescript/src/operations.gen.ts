@@ -2888,6 +2888,18 @@ export class ServicesAPI {
 	}
 
 	/**
+	 * Bring a service back that has ended. As long as its final backup is kept; `available_actions` then has
+	 * `restore`. Where its paid time is over, a period is paid at the price of its renewal: the money is set aside,
+	 * the period begins when the service stands, and it comes back when it cannot be made. A service that we ended
+	 * for another reason than money is brought back by support.
+	 *
+	 * POST /api/v1/services/{service}/restore
+	 */
+	restore(service: number, options: CallOptions = {}): Promise<Answer<"services.restore">> {
+		return this.#caller.call({ method: "POST", path: `/api/v1/services/${encodeURIComponent(service)}/restore`, keyed: true, options });
+	}
+
+	/**
 	 * Move a service to another plan. Now: the time that is left is charged at the new plan's price less what was
 	 * paid for it, to the microsecond of the period's real length; what was paid too much comes back to the wallet.
 	 * With the renewal: nothing is charged until then.

@@ -4409,6 +4409,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/services/{service}/restore": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Bring a service back that has ended
+         * @description As long as its final backup is kept; `available_actions` then has `restore`. Where its paid time is over, a period is paid at the price of its renewal: the money is set aside, the period begins when the service stands, and it comes back when it cannot be made. A service that we ended for another reason than money is brought back by support.
+         */
+        post: operations["services.restore"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/services/{service}/shell": {
         parameters: {
             query?: never;
@@ -6157,6 +6177,11 @@ export interface components {
             /** Format: int64 */
             id: number;
             /**
+             * Format: date-time
+             * @description When another account, which has proven control, takes the domain unless you prove control before; null: nobody does
+             */
+            loses_at: string | null;
+            /**
              * @description How control was proven
              * @enum {string}
              */
@@ -7307,6 +7332,11 @@ export interface components {
         HostingVerify: {
             /** Format: date-time */
             checked_at: string | null;
+            /**
+             * Format: date-time
+             * @description When another account, which has proven control, takes the domain unless you prove control before; null: nobody does
+             */
+            loses_at: string | null;
             /** @enum {string} */
             method: "none" | "txt" | "nameservers" | "registration";
             /** @description Delegating the domain to these proves it too */
@@ -11563,7 +11593,34 @@ export interface components {
             /** @description hosting; more may be added */
             type: string;
         };
+        WebhooksSiteDomainContestedObject: {
+            /** @description The name that the customer gave it, as people write it; name is a stand-in while it is displaced */
+            domain: string;
+            /** Format: int64 */
+            id: number;
+            /** @description primary, addon, alias, subdomain, redirect; more may be added */
+            kind: string;
+            name: string;
+            /** Format: int64 */
+            service_id: number;
+            /**
+             * Format: date-time
+             * @description Until when its holder can prove control too, and keep it
+             */
+            takes_at: string;
+        };
         WebhooksSiteDomainObject: {
+            /** Format: int64 */
+            id: number;
+            /** @description primary, addon, alias, subdomain, redirect; more may be added */
+            kind: string;
+            name: string;
+            /** Format: int64 */
+            service_id: number;
+        };
+        WebhooksSiteDomainOwnerObject: {
+            /** @description The name that the customer gave it, as people write it; name is a stand-in while it is displaced */
+            domain: string;
             /** Format: int64 */
             id: number;
             /** @description primary, addon, alias, subdomain, redirect; more may be added */
@@ -18618,6 +18675,29 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ServicesRenewal"];
+                };
+            };
+        };
+    };
+    "services.restore": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the service */
+                service: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Service"];
                 };
             };
         };

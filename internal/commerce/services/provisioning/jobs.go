@@ -88,15 +88,17 @@ func cleaned(err error) error {
 	return err
 }
 
+// cleanUpArgs name the panel, so that a node which is there again wakes the job: the service has no room on it any more.
 type cleanUpArgs struct {
-	ServiceID int64 `json:"service_id"`
+	ServiceID int64  `json:"service_id"`
+	Panel     string `json:"panel,omitempty"`
 }
 
 func (cleanUpArgs) Kind() string { return "services.clean_up" }
 
-// EnqueueCleanUp has what is left of the account of a service removed that has none any more.
-func (s *Service) EnqueueCleanUp(ctx context.Context, tx *db.Tx, id int64) error {
-	return s.Queue.Enqueue(ctx, tx, cleanUpArgs{ServiceID: id}, &river.InsertOpts{Queue: jobs.PanelQueue, Priority: jobs.FollowUp})
+// EnqueueCleanUp has what is left of the account of a service removed, on its panel, that has none any more.
+func (s *Service) EnqueueCleanUp(ctx context.Context, tx *db.Tx, id int64, panelName string) error {
+	return s.Queue.Enqueue(ctx, tx, cleanUpArgs{ServiceID: id, Panel: panelName}, &river.InsertOpts{Queue: jobs.PanelQueue, Priority: jobs.FollowUp})
 }
 
 type suspensionArgs struct {

@@ -13,19 +13,19 @@ import (
 
 type articlesIn struct {
 	page.Params
-	Kind     string `query:"kind" enum:"kb,blog,glossary"`
+	Kind     string `query:"kind" enum:"kb,blog,glossary" doc:"Only those of this kind: knowledge base, blog or glossary."`
 	Language string `query:"language" enum:"uz,ru,en" doc:"Only those that are written in it."`
 	Drafts   bool   `query:"drafts" doc:"Only those with a text that is a draft."`
 	Q        string `query:"q" maxLength:"200" doc:"A part of a title or of the name in the address."`
 }
 
 type articleIn struct {
-	Article int64 `path:"article" minimum:"1"`
+	Article int64 `path:"article" minimum:"1" doc:"Id of the article."`
 }
 
 type articleTextIn struct {
 	articleIn
-	Language string `path:"language" enum:"uz,ru,en"`
+	Language string `path:"language" enum:"uz,ru,en" doc:"Language of the text."`
 }
 
 // articleBody is what an article's languages have in common, and a text.
@@ -88,7 +88,7 @@ type addPictureIn struct {
 }
 
 type pictureIn struct {
-	Picture string `path:"picture" maxLength:"80"`
+	Picture string `path:"picture" maxLength:"80" doc:"File name of the picture."`
 }
 
 // maxPictureBody is the largest body with a picture of 2 MB in base64.

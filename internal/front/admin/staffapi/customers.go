@@ -19,7 +19,7 @@ type searchIn struct {
 type customersIn struct {
 	page.Params
 	Query string `query:"q" maxLength:"200" doc:"A part of the address or the name."`
-	State string `query:"state" enum:"open,suspended,closed"`
+	State string `query:"state" enum:"open,suspended,closed" doc:"Only accounts in this state."`
 }
 
 type accountPageIn struct {
@@ -46,7 +46,7 @@ type moneyIn struct {
 
 type takeBackIn struct {
 	accountIn
-	Transaction int64 `path:"transaction" minimum:"1"`
+	Transaction int64 `path:"transaction" minimum:"1" doc:"Id of the ledger's transaction that is taken back."`
 	Body        struct {
 		Reason string `json:"reason" minLength:"1" maxLength:"200" doc:"The customer sees it."`
 	}
@@ -61,7 +61,7 @@ type noteIn struct {
 
 type noteOneIn struct {
 	accountIn
-	Note int64 `path:"note" minimum:"1"`
+	Note int64 `path:"note" minimum:"1" doc:"Id of the note."`
 }
 
 // customers are the operations about customers.

@@ -18,13 +18,39 @@ import (
 
 type servicesIn struct {
 	page.Params
-	Account int64  `query:"account_id" minimum:"1"`
+	Account int64  `query:"account_id" minimum:"1" doc:"Only those of this account."`
 	Node    string `query:"node" maxLength:"100" doc:"Name of a hosting machine."`
-	Status  string `query:"status" enum:"pending,provisioning,active,past_due,suspended,terminating,terminated,failed,cancelled"`
+	Status  string `query:"status" enum:"pending,provisioning,active,past_due,suspended,terminating,terminated,failed,cancelled" doc:"Only services in this state."`
+	// Attention is a kind of the dashboard.
+	Attention string `query:"attention" enum:"services_provisioning,services_failed,renewals_failing,services_ending" doc:"Only those that the dashboard counts under this kind."`
+}
+
+type registeredDomainsIn struct {
+	page.Params
+	Account   int64  `query:"account_id" minimum:"1" doc:"Only those of this account."`
+	Status    string `query:"status" enum:"pending_registration,pending_transfer_in,active,expired,grace,redemption,pending_delete,transferred_out,cancelled,failed" doc:"Only domains in this state."`
+	Query     string `query:"q" maxLength:"200" doc:"A part of the name."`
+	Attention string `query:"attention" enum:"domains_waiting" doc:"Only those that the dashboard counts under this kind: a registry has not decided for a quarter of an hour."`
+}
+
+type certificatesIn struct {
+	page.Params
+	Service   int64  `query:"service_id" minimum:"1" doc:"Only those of this service."`
+	Attention string `query:"attention" enum:"certificates_failing" doc:"Only those that the dashboard counts under this kind: three orders in a row failed."`
+}
+
+type endpointsIn struct {
+	page.Params
+	Account   int64  `query:"account_id" minimum:"1" doc:"Only those of this account."`
+	Attention string `query:"attention" enum:"webhooks_failing" doc:"Only those that the dashboard counts under this kind: active, and nothing arrives."`
+}
+
+type nodesIn struct {
+	Attention string `query:"attention" enum:"nodes_silent" doc:"Only those that the dashboard counts under this kind."`
 }
 
 type serviceIn struct {
-	Service int64 `path:"service" minimum:"1"`
+	Service int64 `path:"service" minimum:"1" doc:"Id of the service."`
 }
 
 type serviceReasonIn struct {
@@ -41,7 +67,7 @@ type suspendServiceIn struct {
 }
 
 type nodeIn struct {
-	Node string `path:"node" maxLength:"100"`
+	Node string `path:"node" maxLength:"100" doc:"Name of the node."`
 }
 
 type nodeReasonIn struct {
@@ -108,13 +134,13 @@ type moveServiceIn struct {
 
 type movesIn struct {
 	page.Params
-	Service int64  `query:"service_id" minimum:"1"`
+	Service int64  `query:"service_id" minimum:"1" doc:"Only moves of this service."`
 	Node    string `query:"node" maxLength:"100" doc:"Name of a node that services leave, or come to."`
 	Running bool   `query:"running" doc:"Only those of services that are not whole on the other node yet."`
 }
 
 type moveIn struct {
-	Move int64 `path:"move" minimum:"1"`
+	Move int64 `path:"move" minimum:"1" doc:"Id of the move."`
 }
 
 type moveReasonIn struct {
@@ -134,7 +160,7 @@ type newNodeIn struct {
 }
 
 type sectionIn struct {
-	Section string `path:"section" maxLength:"40"`
+	Section string `path:"section" maxLength:"40" doc:"Name of the section."`
 	Body    struct {
 		Enabled bool `json:"enabled"`
 	}
@@ -142,19 +168,22 @@ type sectionIn struct {
 
 type deliveriesIn struct {
 	page.Params
-	Account int64  `query:"account_id" minimum:"1"`
-	Status  string `query:"status" enum:"pending,sending,success,retry,failed,discarded"`
+	Account int64  `query:"account_id" minimum:"1" doc:"Only those of this account."`
+	Status  string `query:"status" enum:"pending,sending,success,retry,failed,discarded" doc:"Only deliveries in this state."`
 }
 
 type jobIn struct {
-	Job int64 `path:"job" minimum:"1"`
+	Job int64 `path:"job" minimum:"1" doc:"Id of the job."`
 }
 
 type jobsIn struct {
 	page.Params
 	State string `query:"state" enum:"available,pending,scheduled,running,retryable,discarded,cancelled,completed" doc:"Without it, those that have failed and are not done"`
 	Kind  string `query:"kind" maxLength:"100" doc:"Exactly, such as services.provision"`
-	Queue string `query:"queue" maxLength:"100"`
+	Queue string `query:"queue" maxLength:"100" doc:"Only jobs of this queue."`
+	// MinAttempts is how often a job has been tried.
+	MinAttempts int    `query:"min_attempts" minimum:"1" maximum:"1000" doc:"Only those that were tried at least so often; the dashboard counts those in retryable with 3."`
+	RequestID   string `query:"request_id" maxLength:"64" doc:"Only those that this request enqueued, itself or by another job, in any state."`
 }
 
 type cancelJobIn struct {
@@ -163,17 +192,17 @@ type cancelJobIn struct {
 }
 
 type queueIn struct {
-	Queue string `path:"queue" maxLength:"100"`
+	Queue string `path:"queue" maxLength:"100" doc:"Name of the queue."`
 	Body  reasonBody
 }
 
 type reviewsIn struct {
 	page.Params
-	Status string `query:"status" enum:"pending,approved,rejected" default:"pending"`
+	Status string `query:"status" enum:"pending,approved,rejected" default:"pending" doc:"Only reviews in this state."`
 }
 
 type reviewIn struct {
-	Review int64 `path:"review" minimum:"1"`
+	Review int64 `path:"review" minimum:"1" doc:"Id of the review."`
 	Body   struct {
 		Version int    `json:"version" minimum:"1" doc:"The version that was read."`
 		Approve bool   `json:"approve"`
@@ -183,11 +212,11 @@ type reviewIn struct {
 
 type monthsIn struct {
 	page.Params
-	Status string `query:"status" enum:"none,proposed,credited,rejected" default:"proposed"`
+	Status string `query:"status" enum:"none,proposed,credited,rejected" default:"proposed" doc:"Only months in this state."`
 }
 
 type monthIn struct {
-	Month int64 `path:"month" minimum:"1"`
+	Month int64 `path:"month" minimum:"1" doc:"Id of a service's month."`
 	Body  struct {
 		Decision string `json:"decision" enum:"approve,reject,hold"`
 		Reason   string `json:"reason,omitempty" maxLength:"300" doc:"Of reject and hold; of a refusal the customer reads it."`
@@ -195,7 +224,7 @@ type monthIn struct {
 }
 
 type incidentIn struct {
-	Incident int64 `path:"incident" minimum:"1"`
+	Incident int64 `path:"incident" minimum:"1" doc:"Id of the incident."`
 	Body     struct {
 		Status  string    `json:"status" enum:"investigating,identified,monitoring,resolved"`
 		Impact  string    `json:"impact,omitempty" enum:"none,minor,major,critical" doc:"Without it, as it was."`
@@ -223,7 +252,7 @@ type newMaintenanceIn struct {
 }
 
 type maintenanceIn struct {
-	Maintenance int64 `path:"maintenance" minimum:"1"`
+	Maintenance int64 `path:"maintenance" minimum:"1" doc:"Id of the maintenance."`
 }
 
 // running are the operations about services, machines and what is published.
@@ -261,7 +290,7 @@ func (s *Service) running() []api.Route {
 	plan.Status = http.StatusCreated
 	return []api.Route{
 		read("services.list", "/services", "All services, the oldest first", everyone, func(ctx context.Context, in *servicesIn) (*page.List[admin.Service], error) {
-			return a.ListServices(ctx, admin.Services{AccountID: in.Account, Status: in.Status, Node: in.Node}, in.Params)
+			return a.ListServices(ctx, admin.Services{AccountID: in.Account, Status: in.Status, Node: in.Node, Attention: in.Attention}, in.Params)
 		}),
 		read("services.get", "/services/{service}", "A service", everyone, func(ctx context.Context, in *serviceIn) (*admin.Service, error) {
 			return pointer(a.Service(ctx, in.Service))
@@ -278,8 +307,8 @@ func (s *Service) running() []api.Route {
 			func(ctx context.Context, in *moveServiceIn) (*admin.Move, error) {
 				return pointer(a.MoveService(admin.Because(ctx, in.Body.Reason), in.Service, in.Body.target(), in.Body.Now))
 			}),
-		read("nodes.list", "/nodes", "The hosting machines, with their room and health", everyone, func(ctx context.Context, _ *struct{}) (*list[admin.Node], error) {
-			return listed(a.ListNodes(ctx))
+		read("nodes.list", "/nodes", "The hosting machines, with their room and health", everyone, func(ctx context.Context, in *nodesIn) (*list[admin.Node], error) {
+			return listed(a.NodesAmong(ctx, in.Attention))
 		}),
 		dangerous(addNode),
 		change("nodes.set", http.MethodPatch, "/nodes/{node}", "Change where a node is, its labels, and how much is placed on it", machines,
@@ -321,6 +350,10 @@ func (s *Service) running() []api.Route {
 			func(ctx context.Context, in *moveReasonIn) (*admin.Move, error) {
 				return pointer(a.CancelMove(admin.Because(ctx, in.Body.Reason), in.Move))
 			}),
+		read("settings.list", "/settings", "The settings of the configuration, and where each is from", machines,
+			func(_ context.Context, _ *struct{}) (*list[admin.Setting], error) {
+				return listed(a.ListSettings(), nil)
+			}),
 		read("sections.list", "/sections", "The sections of the platform", everyone, func(_ context.Context, _ *struct{}) (*list[admin.Section], error) {
 			return listed(a.ListSections(), nil)
 		}),
@@ -331,13 +364,25 @@ func (s *Service) running() []api.Route {
 				}
 				return listed(a.ListSections(), nil)
 			}),
+		read("domains.list", "/domains", "All registered domains, the newest first", everyone,
+			func(ctx context.Context, in *registeredDomainsIn) (*page.List[admin.RegisteredDomain], error) {
+				return a.ListRegisteredDomains(ctx, admin.RegisteredDomains{AccountID: in.Account, Status: in.Status, Query: in.Query, Attention: in.Attention}, in.Params)
+			}),
+		read("certificates.list", "/certificates", "The certificates of all services, the newest first", everyone,
+			func(ctx context.Context, in *certificatesIn) (*page.List[admin.Certificate], error) {
+				return a.ListCertificates(ctx, admin.Certificates{ServiceID: in.Service, Attention: in.Attention}, in.Params)
+			}),
+		read("webhooks.endpoints", "/webhooks/endpoints", "The addresses to which events of resellers are sent, the newest first", everyone,
+			func(ctx context.Context, in *endpointsIn) (*page.List[admin.Endpoint], error) {
+				return a.ListEndpoints(ctx, admin.Endpoints{AccountID: in.Account, Attention: in.Attention}, in.Params)
+			}),
 		read("webhooks.deliveries", "/webhooks/deliveries", "Deliveries to addresses of resellers, the newest first", everyone,
 			func(ctx context.Context, in *deliveriesIn) (*page.List[admin.Delivery], error) {
 				return a.Deliveries(ctx, in.Status, in.Account, in.Params)
 			}),
 		read("jobs.list", "/jobs", "Background jobs, the newest first: those that have failed and are not done, or those in a state", everyone,
 			func(ctx context.Context, in *jobsIn) (*page.List[jobs.Listed], error) {
-				return a.ListJobs(ctx, jobs.Filter{State: in.State, Kind: in.Kind, Queue: in.Queue}, in.Params)
+				return a.ListJobs(ctx, jobs.Filter{State: in.State, Kind: in.Kind, Queue: in.Queue, MinAttempts: in.MinAttempts, RequestID: in.RequestID}, in.Params)
 			}),
 		read("jobs.get", "/jobs/{job}", "A background job with the attempts that have failed", everyone, func(ctx context.Context, in *jobIn) (*admin.Job, error) {
 			return a.GetJob(ctx, in.Job)

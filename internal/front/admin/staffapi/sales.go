@@ -16,13 +16,15 @@ import (
 
 type ordersIn struct {
 	page.Params
-	Account int64  `query:"account_id" minimum:"1"`
-	Status  string `query:"status" enum:"pending,paid,processing,completed,failed,refunded,cancelled,expired"`
-	Kind    string `query:"kind" maxLength:"30"`
+	Account int64  `query:"account_id" minimum:"1" doc:"Only those of this account."`
+	Status  string `query:"status" enum:"pending,paid,processing,completed,failed,refunded,cancelled,expired" doc:"Only orders in this state."`
+	Kind    string `query:"kind" maxLength:"30" doc:"Only orders of this kind, such as service or domain_registration."`
+	// Attention is a kind of the dashboard.
+	Attention string `query:"attention" enum:"orders_processing" doc:"Only those that the dashboard counts under this kind."`
 }
 
 type orderIn struct {
-	Order int64 `path:"order" minimum:"1"`
+	Order int64 `path:"order" minimum:"1" doc:"Id of the order."`
 }
 
 type orderReasonIn struct {
@@ -40,12 +42,17 @@ type refundIn struct {
 
 type documentsIn struct {
 	page.Params
-	Account int64  `query:"account_id" minimum:"1"`
-	Kind    string `query:"kind" enum:"invoice,credit_note,receipt"`
+	Account int64  `query:"account_id" minimum:"1" doc:"Only those of this account."`
+	Kind    string `query:"kind" enum:"invoice,credit_note,receipt" doc:"Only documents of this kind."`
+}
+
+type topupsIn struct {
+	page.Params
+	Attention string `query:"attention" enum:"topups_waiting" doc:"Only those that the dashboard counts under this kind: bank transfers."`
 }
 
 type topupIn struct {
-	Topup int64 `path:"topup" minimum:"1"`
+	Topup int64 `path:"topup" minimum:"1" doc:"Id of the top-up."`
 	Body  struct {
 		Received int64 `json:"received_usd_cents" minimum:"1" doc:"What arrived; it must be what was to be paid."`
 	}
@@ -63,7 +70,7 @@ type importIn struct {
 }
 
 type couponIn struct {
-	Code string `path:"code" maxLength:"60"`
+	Code string `path:"code" maxLength:"60" doc:"The coupon's code."`
 }
 
 type newCouponIn struct {
@@ -83,7 +90,7 @@ type newCouponIn struct {
 }
 
 type addonIn struct {
-	Addon int64 `path:"addon" minimum:"1"`
+	Addon int64 `path:"addon" minimum:"1" doc:"Id of the add-on of a service."`
 }
 
 type makeAddonIn struct {
@@ -94,7 +101,7 @@ type makeAddonIn struct {
 }
 
 type rateIn struct {
-	Currency string `path:"currency" minLength:"3" maxLength:"3"`
+	Currency string `path:"currency" minLength:"3" maxLength:"3" doc:"Currency, by its ISO 4217 code."`
 	Body     struct {
 		Rate string `json:"rate" minLength:"1" maxLength:"30" doc:"What a dollar is worth, such as 12650.5."`
 	}
@@ -113,7 +120,7 @@ func (s *Service) sales() []api.Route {
 	coupon.Status = http.StatusCreated
 	return []api.Route{
 		read("orders.list", "/orders", "The orders, the newest first", everyone, func(ctx context.Context, in *ordersIn) (*page.List[admin.Order], error) {
-			return a.Orders(ctx, admin.OrderFilter{AccountID: in.Account, Status: in.Status, Kind: in.Kind}, in.Params)
+			return a.Orders(ctx, admin.OrderFilter{AccountID: in.Account, Status: in.Status, Kind: in.Kind, Attention: in.Attention}, in.Params)
 		}),
 		read("orders.get", "/orders/{order}", "An order with its lines", everyone, func(ctx context.Context, in *orderIn) (*admin.OrderView, error) {
 			return pointer(a.OrderView(ctx, in.Order))
@@ -130,8 +137,8 @@ func (s *Service) sales() []api.Route {
 			func(ctx context.Context, in *documentsIn) (*page.List[admin.Document], error) {
 				return a.Documents(ctx, admin.DocumentFilter{AccountID: in.Account, Kind: in.Kind}, in.Params)
 			}),
-		read("topups.waiting", "/topups", "The top-ups that wait for their money", everyone, func(ctx context.Context, in *page.Params) (*page.List[admin.Topup], error) {
-			return a.OpenTopups(ctx, *in)
+		read("topups.waiting", "/topups", "The top-ups that wait for their money", everyone, func(ctx context.Context, in *topupsIn) (*page.List[admin.Topup], error) {
+			return a.OpenTopups(ctx, in.Attention, in.Params)
 		}),
 		dangerous(change("topups.confirm", http.MethodPost, "/topups/{topup}/confirm", "Credit a top-up by bank transfer whose money has arrived", money,
 			func(ctx context.Context, in *topupIn) (*api.Empty, error) {

@@ -20,7 +20,7 @@ type meWire struct {
 }
 
 type accountIn struct {
-	Account int64 `path:"account" minimum:"1"`
+	Account int64 `path:"account" minimum:"1" doc:"Id of the customer's account."`
 }
 
 func (in accountIn) who() string { return strconv.FormatInt(in.Account, 10) }

@@ -40,14 +40,28 @@ type Service struct {
 	Cycle    string // such as Annually
 	Amount   string // a decimal number, in the client's currency
 	NextDue  string // a date; "" when there is none
+	// SuspendReason is why staff have suspended it; "" where it was not said, as when it was not paid.
+	SuspendReason string
+	Cancelling    bool // its client has asked for its end
+}
+
+// Domain is a registered name.
+type Domain struct {
+	ID       int64
+	ClientID int64
+	Name     string
+	Status   string // such as Active
+	Expires  string // a date; "" when there is none
+	Renews   bool   // by itself
 }
 
 // Installation is what is read.
 type Installation struct {
 	Clients  []Client
 	Services []Service
-	// Unpaid are the invoices that wait for money, Domains the registered names. Neither is imported.
-	Unpaid, Domains int64
+	Domains  []Domain
+	// Unpaid are the invoices that wait for money, Addons what services have beside their products. Neither is imported.
+	Unpaid, Addons int64
 }
 
 // ErrPassword refuses a password in a DSN, where other users of the machine can see it.
@@ -94,15 +108,20 @@ func Read(ctx context.Context, dsn, password string) (*Installation, error) {
 	if in.Clients, err = clients(ctx, tx, tables["tblusers"] && tables["tblusers_clients"]); err != nil {
 		return nil, fmt.Errorf("read the clients: %w", err)
 	}
-	if in.Services, err = services(ctx, tx); err != nil {
+	if in.Services, err = services(ctx, tx, tables["tblcancelrequests"]); err != nil {
 		return nil, fmt.Errorf("read the services: %w", err)
+	}
+	if tables["tbldomains"] {
+		if in.Domains, err = domains(ctx, tx); err != nil {
+			return nil, fmt.Errorf("read the domain names: %w", err)
+		}
 	}
 	for _, count := range []struct {
 		table, query string
 		into         *int64
 	}{
 		{"tblinvoices", "SELECT COUNT(*) FROM tblinvoices WHERE status = 'Unpaid'", &in.Unpaid},
-		{"tbldomains", "SELECT COUNT(*) FROM tbldomains WHERE status = 'Active'", &in.Domains},
+		{"tblhostingaddons", "SELECT COUNT(*) FROM tblhostingaddons WHERE status IN ('Active', 'Suspended')", &in.Addons},
 	} {
 		if tables[count.table] {
 			if err := tx.QueryRowContext(ctx, count.query).Scan(count.into); err != nil {
@@ -173,19 +192,53 @@ func clients(ctx context.Context, tx *sql.Tx, users bool) ([]Client, error) {
 	})
 }
 
-func services(ctx context.Context, tx *sql.Tx) ([]Service, error) {
-	const statement = `SELECT h.id, h.userid, h.packageid, COALESCE(p.name, ''), h.domain, h.domainstatus, h.billingcycle, CAST(h.amount AS CHAR),
-			COALESCE(CAST(h.nextduedate AS CHAR), '')
+func services(ctx context.Context, tx *sql.Tx, requests bool) ([]Service, error) {
+	cancelling := "FALSE"
+	if requests {
+		cancelling = "EXISTS (SELECT 1 FROM tblcancelrequests r WHERE r.relid = h.id)"
+	}
+	statement := `SELECT h.id, h.userid, h.packageid, COALESCE(p.name, ''), h.domain, h.domainstatus, h.billingcycle, CAST(h.amount AS CHAR),
+			COALESCE(CAST(h.nextduedate AS CHAR), ''), h.suspendreason, ` + cancelling + `
 		FROM tblhosting h LEFT JOIN tblproducts p ON p.id = h.packageid ORDER BY h.id`
 	return query(ctx, tx, statement, func(row *sql.Rows) (Service, error) {
 		var s Service
-		err := row.Scan(&s.ID, &s.ClientID, &s.Product, &s.Name, &s.Domain, &s.Status, &s.Cycle, &s.Amount, &s.NextDue)
-		s.Name, s.Domain = plain(s.Name), plain(s.Domain)
-		if strings.HasPrefix(s.NextDue, "0000") {
-			s.NextDue = ""
-		}
+		err := row.Scan(&s.ID, &s.ClientID, &s.Product, &s.Name, &s.Domain, &s.Status, &s.Cycle, &s.Amount, &s.NextDue, &s.SuspendReason, &s.Cancelling)
+		s.Name, s.Domain, s.SuspendReason, s.NextDue = plain(s.Name), plain(s.Domain), plain(s.SuspendReason), date(s.NextDue)
 		return s, err
 	})
+}
+
+func domains(ctx context.Context, tx *sql.Tx) ([]Domain, error) {
+	const statement = `SELECT id, userid, domain, status, COALESCE(CAST(expirydate AS CHAR), ''), donotrenew FROM tbldomains ORDER BY id`
+	return query(ctx, tx, statement, func(row *sql.Rows) (Domain, error) {
+		var (
+			d    Domain
+			ends bool
+		)
+		err := row.Scan(&d.ID, &d.ClientID, &d.Name, &d.Status, &d.Expires, &ends)
+		d.Name, d.Expires, d.Renews = plain(d.Name), date(d.Expires), !ends
+		return d, err
+	})
+}
+
+// date makes the date that WHMCS writes for none an empty one.
+func date(text string) string {
+	if strings.HasPrefix(text, "0000") {
+		return ""
+	}
+	return text
+}
+
+// PaidUntil is the day on which the next period begins; ok is false where there is none.
+func (s Service) PaidUntil() (day time.Time, ok bool) {
+	day, err := time.Parse(time.DateOnly, s.NextDue)
+	return day, err == nil
+}
+
+// Overdue reports whether a service was suspended because it was not paid: that is how WHMCS does it by itself.
+func (s Service) Overdue(now time.Time) bool {
+	until, ok := s.PaidUntil()
+	return ok && until.Before(now) && (s.SuspendReason == "" || strings.EqualFold(s.SuspendReason, "Overdue on Payment"))
 }
 
 // plain undoes the escaping with which WHMCS stores texts.

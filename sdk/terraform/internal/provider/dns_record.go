@@ -5,6 +5,8 @@ import (
 	"errors"
 
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
+	"github.com/hashicorp/terraform-plugin-framework/resource/schema/planmodifier"
+	"github.com/hashicorp/terraform-plugin-framework/resource/schema/stringplanmodifier"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	stead "stead.dev/stead/sdk/go"
@@ -23,6 +25,11 @@ type dnsRecordModel struct {
 	Flags     types.Int64  `tfsdk:"flags"`
 	Tag       types.String `tfsdk:"tag"`
 	Disabled  types.Bool   `tfsdk:"disabled"`
+
+	Zone           types.String `tfsdk:"zone"`
+	AliasStatus    types.String `tfsdk:"alias_status"`
+	AliasAddresses types.Set    `tfsdk:"alias_addresses"`
+	AliasCheckedAt types.String `tfsdk:"alias_checked_at"`
 }
 
 func (m *dnsRecordModel) ident() types.Int64 { return m.ID }
@@ -37,6 +44,38 @@ func (m *dnsRecordModel) set(r stead.DNSRecord) {
 	}
 	m.Priority, m.Weight, m.Port = types.Int64PointerValue(r.Priority), types.Int64PointerValue(r.Weight), types.Int64PointerValue(r.Port)
 	m.Flags, m.Tag = types.Int64PointerValue(r.Flags), types.StringPointerValue(r.Tag)
+	m.AliasStatus, m.AliasAddresses, m.AliasCheckedAt = types.StringNull(), types.SetNull(types.StringType), types.StringNull()
+	if alias := r.Alias; alias != nil {
+		m.AliasStatus, m.AliasAddresses, m.AliasCheckedAt = types.StringValue(alias.Status), stringSet(alias.Addresses), moment(alias.CheckedAt)
+	}
+}
+
+// find finds a record in the zone of the model. One that was imported may be in any zone of its service, which is noted then.
+func (m *dnsRecordModel) find(ctx context.Context, api *stead.Client) (stead.DNSRecord, error) {
+	service := m.ServiceID.ValueInt64()
+	in := func(zone string) (stead.DNSRecord, error) {
+		return find(api.DNS.All(ctx, service, stead.DNSQuery{Zone: zone, Type: m.Type.ValueString()}),
+			func(r stead.DNSRecord) bool { return r.ID == m.ID.ValueInt64() })
+	}
+	r, err := in(m.Zone.ValueString())
+	if !errors.Is(err, errGone) || !m.Zone.IsNull() || !m.Type.IsNull() {
+		return r, err
+	}
+	for d, err := range api.Hosting.Domains.All(ctx, service, stead.HostingDomainsQuery{}) {
+		if err != nil {
+			return r, err
+		}
+		if d.Kind != stead.HostingDomainKindAddon && d.Kind != stead.HostingDomainKindAlias {
+			continue
+		}
+		if r, err = in(d.Name); err == nil {
+			m.Zone = types.StringValue(d.Name)
+		}
+		if !errors.Is(err, errGone) {
+			return r, err
+		}
+	}
+	return r, errGone
 }
 
 var dnsRecord = kind[dnsRecordModel, *dnsRecordModel]{
@@ -56,6 +95,13 @@ var dnsRecord = kind[dnsRecordModel, *dnsRecordModel]{
 			"flags":      number(optional, "Of CAA."),
 			"tag":        text(optional, "Of CAA."),
 			"disabled":   flag("Kept but not served."),
+			"zone": schema.StringAttribute{
+				Optional: true, Description: "The addon or alias domain of the service in whose zone it is; the primary domain's by default.",
+				PlanModifiers: []planmodifier.String{stringplanmodifier.RequiresReplace()},
+			},
+			"alias_status":     text(moving, "Of ALIAS: pending, resolved or unresolved."),
+			"alias_addresses":  set(types.StringType, moving, "Of ALIAS: the addresses that are served."),
+			"alias_checked_at": text(moving, "Of ALIAS: when its target was last looked up."),
 		},
 	},
 
@@ -68,7 +114,7 @@ var dnsRecord = kind[dnsRecordModel, *dnsRecordModel]{
 			Type: stringOf(plan.Type), Name: stringOf(plan.Name), Value: stringOf(plan.Value), TTL: int64Of(plan.TTL),
 			Priority: int64Of(plan.Priority), Weight: int64Of(plan.Weight), Port: int64Of(plan.Port), Flags: int64Of(plan.Flags),
 			Tag: stringOf(plan.Tag), Disabled: boolOf(plan.Disabled),
-		}, stead.DNSCreateQuery{})
+		}, stead.DNSCreateQuery{Zone: plan.Zone.ValueString()})
 		if err != nil {
 			return "", err
 		}
@@ -84,8 +130,7 @@ var dnsRecord = kind[dnsRecordModel, *dnsRecordModel]{
 		if err != nil {
 			return err
 		}
-		r, err := find(api.DNS.All(ctx, state.ServiceID.ValueInt64(), stead.DNSQuery{Type: state.Type.ValueString()}),
-			func(r stead.DNSRecord) bool { return r.ID == state.ID.ValueInt64() })
+		r, err := state.find(ctx, api)
 		if err == nil {
 			state.set(r)
 		}

@@ -173,6 +173,13 @@ func TestWhatAServiceConsistsOf(t *testing.T) {
 			value      = "Hello; there."
 			ttl        = 300
 		}
+		resource "stead_dns_record" "elsewhere" {
+			service_id = stead_service.site.id
+			zone       = stead_hosted_domain.it.name
+			type       = "ALIAS"
+			name       = "shop"
+			value      = "target.invalid"
+		}
 		resource "stead_database" "it" {
 			service_id = stead_service.site.id
 			name       = "shop_1"
@@ -220,6 +227,9 @@ func TestWhatAServiceConsistsOf(t *testing.T) {
 			Check: resource.ComposeTestCheckFunc(
 				has("stead_hosted_domain.it", "status", "active"),
 				has("stead_dns_record.it", "value", "Mail.example.net.", "ttl", "3600"),
+				has("stead_dns_record.elsewhere", "zone", "tf-addon.example.org", "alias_addresses.#", "0"),
+				resource.TestMatchResourceAttr("stead_dns_record.elsewhere", "alias_status", regexp.MustCompile(`^(pending|unresolved)$`)),
+				resource.TestCheckNoResourceAttr("stead_dns_record.it", "alias_status"),
 				has("stead_database.it", "status", "active"),
 				resource.TestMatchResourceAttr("stead_database.it", "full_name", regexp.MustCompile(`^[a-z0-9]+_shop_1$`)),
 				has("stead_mailbox.it", "address", "anna@tf-parts.example.com", "quota_mb", "512", "forward_to.#", "2"),
@@ -230,6 +240,7 @@ func TestWhatAServiceConsistsOf(t *testing.T) {
 		imported("stead_hosted_domain.it"),
 		imported("stead_dns_record.it", "value"), // as it is written
 		imported("stead_dns_record.text"),
+		imported("stead_dns_record.elsewhere", "alias_status", "alias_checked_at"), // its target may be looked up meanwhile
 		imported("stead_database.it"),
 		imported("stead_mailbox.it", "password_wo_version"),
 		resource.TestStep{
