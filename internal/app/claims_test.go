@@ -198,10 +198,11 @@ func TestANameIsHeldForItsLastOwner(t *testing.T) {
 func TestAProofByTheDNSTakesADomainBack(t *testing.T) {
 	record := &textRecord{}
 	settings := maps.Clone(simulated)
-	settings["dns_resolvers"] = record.serve(t)
+	settings["dns_resolvers"], settings["domain_notice"] = record.serve(t), "8s"
 	engines(t, settings, func(t *testing.T, a *App) {
 		w := newClaimWorld(t, a)
 		domain := unique("taken") + "-co.com"
+		resells := w.aKey(w.attacker, reseller.NewKey{})
 		squatted := w.buy(w.attacker, domain)
 		value := w.needsProof(w.order(w.owner, domain), domain)
 
@@ -221,19 +222,40 @@ func TestAProofByTheDNSTakesADomainBack(t *testing.T) {
 			t.Errorf("a stranger reads it: %s", r)
 		}
 		record.set("_stead-verify."+domain, value)
+		contested := func() bool {
+			a.post(t, w.owner.token, path+"/check", "{}").decode(t, &asked)
+			return asked.State == "contested"
+		}
+		testkit.Eventually(t, time.Minute, contested, "the record is found")
+		domains := fmt.Sprintf("/api/v1/services/%d/domains", squatted)
+		if r := a.get(t, w.attacker.token, domains); !strings.Contains(string(r.body), `"loses_at":"2`) {
+			t.Errorf("the holder sees %s", r)
+		}
+		testkit.Eventually(t, time.Minute, func() bool {
+			return strings.Contains(string(a.get(t, w.attacker.token, "/api/v1/notifications").body), `"kind":"domain_contested"`)
+		}, "the holder is notified")
+		told := func(typ string) {
+			t.Helper()
+			testkit.Eventually(t, time.Minute, func() bool {
+				r := a.get(t, resells, "/api/v1/reseller/events?type="+typ)
+				return strings.Contains(string(r.body), fmt.Sprintf(`"service_id":%d`, squatted)) && strings.Contains(string(r.body), fmt.Sprintf(`"domain":%q`, domain))
+			}, "the reseller is told: "+typ)
+		}
+		told("site_domain.contested")
 		var proven seen
 		testkit.Eventually(t, time.Minute, func() bool { // within a few seconds of a look there is no other one
 			a.post(t, w.owner.token, path+"/check", "{}").decode(t, &proven)
 			return proven.State == "verified"
-		}, "the record is found")
+		}, "the time of the holder is over")
 		if !proven.Holds || proven.Method != "txt" {
 			t.Errorf("%+v", proven)
 		}
 		w.buy(w.owner, domain)
 		testkit.Eventually(t, time.Minute, func() bool { return w.answered(domain) }, "the owner's zone is answered")
-		if r := a.get(t, w.attacker.token, fmt.Sprintf("/api/v1/services/%d/domains", squatted)); !strings.Contains(string(r.body), `"state":"displaced"`) {
+		if r := a.get(t, w.attacker.token, domains); !strings.Contains(string(r.body), `"state":"displaced"`) {
 			t.Errorf("the stranger's domain: %s", r)
 		}
+		told("site_domain.displaced")
 		w.needsProof(w.order(w.attacker, "shop."+domain), domain)
 	})
 }

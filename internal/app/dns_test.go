@@ -2,6 +2,7 @@ package app
 
 import (
 	"fmt"
+	"net/http"
 	"testing"
 	"time"
 
@@ -33,5 +34,30 @@ func TestTheNameServerServesWhatCustomersChange(t *testing.T) {
 			m, _, err := c.Exchange(new(dns.Msg).SetQuestion(second+".", dns.TypeSOA), a.nameserver.Addr())
 			return err == nil && len(m.Answer) == 1
 		}, "the zone of the further domain is served")
+	})
+}
+
+// TestRecordsAreRevalidated: they are a list, unless the zone is asked for as a file.
+func TestRecordsAreRevalidated(t *testing.T) {
+	engines(t, map[string]string{"demo": "true"}, func(t *testing.T, a *App) {
+		w := newWorld(t, a)
+		get := func(query, etag string) answer {
+			t.Helper()
+			return a.do(t, request{
+				method: http.MethodGet, path: fmt.Sprintf("/api/v1/services/%d/dns", w.service) + query, token: w.owner.token,
+				header: map[string]string{"If-None-Match": etag},
+			})
+		}
+		first := get("", `"x"`)
+		etag := first.header.Get("ETag")
+		if first.status != http.StatusOK || etag == "" || first.header.Get("Cache-Control") != "private, no-cache" {
+			t.Errorf("%v %s", first.header, first)
+		}
+		if again := get("", etag); again.status != http.StatusNotModified || len(again.body) > 0 {
+			t.Errorf("with its ETag: %s", again)
+		}
+		if file := get("?format=bind", etag); file.status != http.StatusOK || file.header.Get("Cache-Control") != "no-store" {
+			t.Errorf("a zone file: %v", file.header)
+		}
 	})
 }

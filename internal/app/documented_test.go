@@ -48,7 +48,10 @@ func TestTheDocumentOfStaffDescribesEachOperation(t *testing.T) {
 		t.Fatal(err)
 	}
 	var doc struct {
-		Paths map[string]map[string]struct{ OperationID, Description string }
+		Paths map[string]map[string]struct {
+			OperationID, Description string
+			Parameters               []parameter
+		}
 	}
 	if err := json.Unmarshal(text, &doc); err != nil {
 		t.Fatal(err)
@@ -57,6 +60,11 @@ func TestTheDocumentOfStaffDescribesEachOperation(t *testing.T) {
 		for _, op := range item {
 			if op.Description == "" {
 				t.Errorf("%s is not described", op.OperationID)
+			}
+			for _, p := range op.Parameters {
+				if p.Description == "" {
+					t.Errorf("%s does not describe %s", op.OperationID, p.Name)
+				}
 			}
 		}
 	}

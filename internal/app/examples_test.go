@@ -35,8 +35,8 @@ func (w *world) example(op api.Info, token string) request {
 	case "POST /api/v1/reseller/quotes":
 		r.body = fmt.Sprintf(`{"items": [{"kind": "new", "plan_id": %d}]}`, w.plan)
 	case "POST /api/v1/services/{service}/restore":
-		if token == w.ownersKey {
-			r.path = fmt.Sprintf("/api/v1/reseller/services/%d/restore", w.restorable())
+		if op.Auth == api.Key && token == w.ownersKey || op.Auth != api.Key && token == w.owner.token { // no other one gets that far
+			r.path = strings.Replace(op.Path, "{service}", fmt.Sprint(w.restorable()), 1)
 		}
 	case "POST /api/v1/services/{service}/reset-password":
 		r.body = "{}"

@@ -8,6 +8,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"io/fs"
@@ -32,21 +33,35 @@ import (
 )
 
 // engines runs f against a server on each engine, at the same time as each other and as other tests: nothing may come
-// after it in a test.
+// after it in a test. Under the race detector it runs on PostgreSQL alone: the goroutines are the same on SQLite, and it
+// takes most of the time. scripts/test runs the others without it.
 func engines(t *testing.T, settings map[string]string, f func(t *testing.T, a *App)) {
 	t.Helper()
 	t.Parallel()
-	t.Run("sqlite", func(t *testing.T) {
-		t.Parallel()
-		f(t, start(t, settings))
-	})
-	t.Run("postgres", func(t *testing.T) {
-		t.Parallel()
-		withURL := map[string]string{"database_url": testkit.PostgresURL(t)}
-		maps.Copy(withURL, settings)
-		f(t, start(t, withURL))
-	})
+	if !underRace {
+		t.Run("sqlite", func(t *testing.T) {
+			t.Parallel()
+			f(t, start(t, settings))
+		})
+	}
+	if underRace || !*onlySQLite {
+		t.Run("postgres", func(t *testing.T) {
+			t.Parallel()
+			f(t, startOnPostgres(t, settings))
+		})
+	}
 }
+
+// startOnPostgres is start with a new database of PostgreSQL.
+func startOnPostgres(t *testing.T, settings map[string]string) *App {
+	t.Helper()
+	withURL := map[string]string{"database_url": testkit.PostgresURL(t)}
+	maps.Copy(withURL, settings)
+	return start(t, withURL)
+}
+
+// onlySQLite is set by scripts/test, which runs the tests on PostgreSQL under the race detector.
+var onlySQLite = flag.Bool("only-sqlite", false, "run what is for both engines on SQLite alone")
 
 // testConfig is a configuration on free ports with a data directory of its own.
 // Throttles are off unless settings say otherwise.

@@ -10,48 +10,42 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"stead.dev/stead/internal/platform/api"
 	"stead.dev/stead/internal/platform/nodelink"
 	"stead.dev/stead/internal/platform/testkit"
 )
 
-// stories are told of every operation that is declared: a new operation is
-// tested by being there. Those that change what the world owns come last.
-//
-// An edge story ends in front of the sections' statements unless something is wrong, so it is told on PostgreSQL
-// alone, which refuses more of what must not come through (NUL bytes, bad UTF-8, numbers that are too large).
-var stories = []struct {
+// story is told of every operation that is declared: a new operation is tested by being there.
+type story struct {
 	name string
 	tell func(t *testing.T, w *world)
-	edge bool
-}{
-	{name: "without a token it is 401", tell: withoutAToken, edge: true},
-	{name: "without the scope it is 403", tell: withoutTheScope, edge: true},
-	{name: "a stranger sees and changes nothing", tell: byAStranger},
-	{name: "a sandbox reads all and writes nothing", tell: byASandbox},
-	{name: "a section switched off is gone", tell: switchedOff, edge: true},
-	{name: "lists are capped and counted", tell: listsAreCapped},
-	{name: "bad bodies are refused by key", tell: badBodies, edge: true},
-	{name: "path tricks name nothing", tell: pathTricks, edge: true},
-	{name: "bad queries and headers are refused", tell: badQueries, edge: true},
-	{name: "a money operation repeated with its key happens once", tell: repeated},
-	{name: "unknown names are refused on every write", tell: unknownNames},
-	{name: "a key that is wrong, for reading, or of the sandbox changes nothing", tell: byAKey},
-	{name: "without a database it is 503", tell: withoutADatabase, edge: true},
 }
 
+// tell has the stories told in a world, one after the other.
+func (w *world) tell(t *testing.T, stories []story) {
+	t.Helper()
+	for _, s := range stories {
+		t.Run(s.name, func(t *testing.T) {
+			w.t = t
+			s.tell(t, w)
+		})
+	}
+}
+
+// Those that change what the world owns come last. What ends before the statements of the sections is told by
+// TestEveryOperationRefuses.
 func TestEveryOperation(t *testing.T) {
 	engines(t, simulated, func(t *testing.T, a *App) {
-		w := newWorld(t, a)
-		for _, s := range stories {
-			if s.edge && a.db.Engine() != "postgres" {
-				continue
-			}
-			t.Run(s.name, func(t *testing.T) {
-				w.t = t
-				s.tell(t, w)
-			})
-		}
+		newWorld(t, a).tell(t, []story{
+			{"a stranger sees and changes nothing", byAStranger},
+			{"a sandbox reads all and writes nothing", byASandbox},
+			{"lists are capped and counted", listsAreCapped},
+			{"a money operation repeated with its key happens once", repeated},
+			{"unknown names are refused on every write", unknownNames},
+			{"a key that is wrong, for reading, or of the sandbox changes nothing", byAKey},
+		})
 	})
 }
 
@@ -493,9 +487,19 @@ func withoutADatabase(t *testing.T, w *world) {
 	if node.Code != http.StatusServiceUnavailable || node.Header().Get("Retry-After") == "" {
 		t.Errorf("a node is answered %d %s", node.Code, node.Body)
 	}
+	answers := make([]answer, len(calls))
+	var asking errgroup.Group
+	asking.SetLimit(8) // each waits for a connection
+	for i, c := range calls {
+		asking.Go(func() error {
+			answers[i] = a.do(t, c.r)
+			return nil
+		})
+	}
+	_ = asking.Wait()
 	unavailable := 0
-	for _, c := range calls {
-		got := a.do(t, c.r)
+	for i, c := range calls {
+		got := answers[i]
 		switch {
 		case got.status == http.StatusServiceUnavailable && got.key() == "unavailable" && got.header.Get("Retry-After") != "":
 			unavailable++

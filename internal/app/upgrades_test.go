@@ -90,8 +90,23 @@ func TestNodesAreUpgradedOneAfterTheOther(t *testing.T) {
 		err = a.admin.UpgradeNodes(ctx, names, wait, func(n admin.UpgradedNode) { came = append(came, n.Name+" "+n.Outcome) })
 		return came, err
 	}
+	behind := func() (names []string) {
+		listed, err := a.admin.ListNodes(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, n := range listed {
+			if n.Behind {
+				names = append(names, n.Name)
+			}
+		}
+		return names
+	}
 	skipped := []string{"n2 skipped", "n3 skipped", "n4 skipped"}
 	reset()
+	if names := behind(); !slices.Equal(names, []string{"n1", "n2", "n3", "n5", "n6"}) {
+		t.Errorf("behind are %v", names)
+	}
 	if came, err := upgrade(); err != nil || !slices.Equal(came, slices.Concat([]string{"n1 upgraded"}, skipped, []string{"n5 upgraded", "n6 upgraded", "n7 skipped"})) {
 		t.Errorf("all: %v, %v", came, err)
 	}

@@ -2,34 +2,20 @@ package app
 
 import (
 	"context"
-	"crypto/ecdsa"
-	"crypto/ed25519"
-	"crypto/elliptic"
-	"crypto/rand"
-	"crypto/x509"
-	"encoding/json"
-	"encoding/pem"
 	"fmt"
-	"math/big"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
 	"strings"
 	"testing"
 	"testing/fstest"
-	"time"
 
-	"golang.org/x/crypto/ssh"
-
-	"stead.dev/stead/internal/agent/insights"
 	"stead.dev/stead/internal/content/announcements"
 	"stead.dev/stead/internal/front/reseller"
 	"stead.dev/stead/internal/identity/account"
 	"stead.dev/stead/internal/platform/api"
 	"stead.dev/stead/internal/platform/config"
-	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/i18n"
-	"stead.dev/stead/internal/platform/money"
 	"stead.dev/stead/internal/platform/testkit"
 )
 
@@ -150,18 +136,6 @@ func newWorld(t *testing.T, a *App) *world {
 	return w
 }
 
-// uploadLogo gives the brand of the key's reseller a logo.
-func (w *world) uploadLogo(key string) {
-	w.t.Helper()
-	r := w.do(w.t, request{
-		method: http.MethodPut, path: "/api/v1/reseller/brand", token: key,
-		body: `{"logo": "PHN2ZyB4bWxucz0iaHR0cDovL3d3dy53My5vcmcvMjAwMC9zdmciLz4="}`,
-	})
-	if r.status != http.StatusOK {
-		w.t.Fatalf("the brand: %s", r)
-	}
-}
-
 // aClaim is the owner's claim to the service's domain.
 func (w *world) aClaim() int64 {
 	w.t.Helper()
@@ -173,59 +147,6 @@ func (w *world) aClaim() int64 {
 	return list.Data[0].ID
 }
 
-// aPassword is one that the owner may be shown; none on a panel without databases.
-func (w *world) aPassword() int64 {
-	w.t.Helper()
-	all, err := w.credentials.List(w.t.Context(), w.owner.id, w.service)
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	if len(all) == 0 {
-		return 1
-	}
-	return all[0].ID
-}
-
-// ownersTag is the tag that the owner, as a reseller, has given the service.
-const ownersTag = "the-owner's-client"
-
-func (w *world) tag() {
-	w.t.Helper()
-	r := w.do(w.t, request{
-		method: http.MethodPatch, path: fmt.Sprintf("/api/v1/reseller/services/%d", w.service), token: w.ownersKey,
-		body: fmt.Sprintf(`{"client_ref": %q}`, ownersTag),
-	})
-	if r.status != http.StatusOK {
-		w.t.Fatal(r)
-	}
-}
-
-// restorable is a service of the owner's that has ended and can come back. It is the same one until it does.
-func (w *world) restorable() int64 {
-	w.t.Helper()
-	is := func(status string) bool {
-		var s struct {
-			Status string `json:"status"`
-		}
-		w.get(w.t, w.ownersKey, fmt.Sprintf("/api/v1/reseller/services/%d", w.ended)).decode(w.t, &s)
-		return s.Status == status
-	}
-	if w.ended != 0 && is("terminated") {
-		return w.ended
-	}
-	if w.get(w.t, w.ownersKey, "/api/v1/reseller/me").status != http.StatusOK {
-		return w.service // the section is off
-	}
-	w.ended = w.id(w.post(w.t, w.ownersKey, "/api/v1/reseller/services", fmt.Sprintf(`{"plan_id": %d, "domain": %q}`, w.plan, unique("ended")+".example.com")))
-	testkit.Eventually(w.t, time.Minute, func() bool { return is("active") }, "the service is active")
-	path := fmt.Sprintf("/api/v1/reseller/services/%d?when=now", w.ended)
-	if r := w.do(w.t, request{method: http.MethodDelete, path: path, token: w.ownersKey}); r.status != http.StatusOK {
-		w.t.Fatal(r)
-	}
-	testkit.Eventually(w.t, 60*time.Second, func() bool { return is("terminated") }, "the service has ended")
-	return w.ended
-}
-
 // owned tells whether an operation is about a thing that somebody owns. Plans and announcements to everybody are nobody's.
 func owned(op api.Info) bool {
 	return op.Auth != api.Open && strings.Contains(strings.NewReplacer("{plan}", "", "{announcement}", "", "{picture}", "").Replace(op.Path), "{")
@@ -234,95 +155,6 @@ func owned(op api.Info) bool {
 // deviceRequest registers a phone.
 func deviceRequest(token string) string {
 	return fmt.Sprintf(`{"platform": "android", "token": %q, "name": "Phone", "locale": "en", "app_version": "1.0"}`, token)
-}
-
-// newMonitor is a monitor of the owner's, which tests check only when they ask for it.
-func (w *world) newMonitor() (id int64, badge string) {
-	w.t.Helper()
-	var made struct {
-		ID         int64  `json:"id"`
-		BadgeToken string `json:"badge_token"`
-	}
-	w.post(w.t, w.owner.token, "/api/v1/monitors", `{"type": "http", "url": "https://shop.example.com/", "name": "Mine"}`).decode(w.t, &made)
-	// The badge of a young monitor tells its age, which changes while tests compare answers.
-	err := w.db.InTx(w.t.Context(), func(ctx context.Context, tx *db.Tx) error {
-		_, err := tx.Exec(ctx, `UPDATE monitors SET created_at = $1 WHERE id = $2`, tx.Now.AddDate(-1, 0, 0), made.ID)
-		return err
-	})
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	return made.ID, made.BadgeToken
-}
-
-// newInsight is one of the service that no audit resolves.
-func (w *world) newInsight() int64 {
-	w.t.Helper()
-	err := w.db.InTx(w.t.Context(), func(ctx context.Context, tx *db.Tx) error {
-		_, _, err := w.insights.Report(ctx, tx, w.owner.id, w.service, insights.Report{
-			Findings: []insights.Finding{{
-				Check: "planted", Kind: insights.SEO, Severity: insights.Critical,
-				Texts: insights.Texts{Title: "insight.title.noindex", Detail: "insight.detail.noindex", Fix: "insight.fix.noindex"},
-			}},
-			Judged: func(string, string) bool { return false },
-		})
-		return err
-	})
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	var list struct {
-		Data []struct {
-			ID int64 `json:"id"`
-		} `json:"data"`
-	}
-	w.get(w.t, w.owner.token, fmt.Sprintf("/api/v1/services/%d/ai/insights", w.service)).decode(w.t, &list)
-	if len(list.Data) != 1 {
-		w.t.Fatalf("%d insights, want the planted one", len(list.Data))
-	}
-	return list.Data[0].ID
-}
-
-// keepACard lets the demonstration's gateway keep the owner's card: a top-up is paid with it.
-func (w *world) keepACard() {
-	w.t.Helper()
-	var made struct {
-		CheckoutURL string `json:"checkout_url"`
-	}
-	w.post(w.t, w.owner.token, "/api/v1/wallet/topups", `{"amount_usd_cents": 1000, "gateway": "demo", "save_method": true}`).decode(w.t, &made)
-	_, token, _ := strings.Cut(made.CheckoutURL, "/pay/")
-	r := w.do(w.t, request{method: http.MethodPost, path: "/pay/" + token, body: "action=pay", contentType: "application/x-www-form-urlencoded"})
-	if r.status != http.StatusSeeOther {
-		w.t.Fatalf("the payment: %s", r)
-	}
-}
-
-// ownCertificate is a request that installs a certificate for the domain.
-func ownCertificate(t *testing.T, now time.Time, domain string) string {
-	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), DNSNames: []string{domain}, NotBefore: now.Add(-time.Hour), NotAfter: now.AddDate(0, 3, 0),
-	}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	pkcs8, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	body, err := json.Marshal(map[string]string{
-		"certificate": string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})),
-		"private_key": string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: pkcs8})),
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(body)
 }
 
 // id reads the id of what was created.
@@ -336,38 +168,6 @@ func (w *world) id(r answer) int64 {
 		w.t.Fatalf("%s %s created nothing: %s", r.method, r.path, r)
 	}
 	return made.ID
-}
-
-// newHostedDomain is a further domain of the service, which is served already.
-func (w *world) newHostedDomain() int64 {
-	w.t.Helper()
-	domains := fmt.Sprintf("/api/v1/services/%d/domains", w.service)
-	w.listRests(w.owner.token, domains, "active") // the service's own, which follows when it is active
-	id := w.id(w.post(w.t, w.owner.token, domains, fmt.Sprintf(`{"name": "blog.%s", "kind": "subdomain"}`, w.domain)))
-	w.listRests(w.owner.token, domains, "active")
-	return id
-}
-
-// newDatabase is a database of the service that is there.
-func (w *world) newDatabase() int64 {
-	w.t.Helper()
-	id := w.id(w.post(w.t, w.owner.token, fmt.Sprintf("/api/v1/services/%d/databases", w.service), `{"name": "shop", "engine": "mariadb"}`))
-	w.listRests(w.owner.token, fmt.Sprintf("/api/v1/services/%d/databases", w.service), "active")
-	return id
-}
-
-const registrant = `{"name": "Anna", "email": "anna@example.com", "phone": "+998901234567", "street": "Navoiy 1", "city": "Tashkent", "country": "UZ"}`
-
-func registrationRequest(name string) string {
-	return fmt.Sprintf(`{"domain": %q, "contact": %s}`, name, registrant)
-}
-
-// newRegistration is a domain that the registry has registered.
-func (w *world) newRegistration() int64 {
-	w.t.Helper()
-	id := w.id(w.post(w.t, w.owner.token, "/api/v1/domains", registrationRequest(unique("own")+".example")))
-	w.rests(fmt.Sprintf("/api/v1/reseller/domains/%d", id), "active")
-	return id
 }
 
 // readyFor gives an operation a domain that no other is at work on.
@@ -386,202 +186,6 @@ func (w *world) readyFor(op api.Info) {
 	case "deploys.rollback":
 		w.post(w.t, w.owner.token, fmt.Sprintf("/api/v1/services/%d/deploys", w.service), `{"files": []}`)
 	}
-}
-
-// newFTPAccount is an FTP account of the service that the panel has.
-func (w *world) newFTPAccount() int64 {
-	w.t.Helper()
-	id := w.id(w.post(w.t, w.owner.token, fmt.Sprintf("/api/v1/services/%d/ftp", w.service), `{"username": "anna"}`))
-	w.listRests(w.owner.token, fmt.Sprintf("/api/v1/services/%d/ftp", w.service), "active")
-	return id
-}
-
-// sshKeyRequest is a request that adds a key that nobody has.
-func sshKeyRequest(t *testing.T) string {
-	t.Helper()
-	public, _, err := ed25519.GenerateKey(rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	key, err := ssh.NewPublicKey(public)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return fmt.Sprintf(`{"name": "laptop", "public_key": %q}`, strings.TrimSpace(string(ssh.MarshalAuthorizedKey(key))))
-}
-
-// newCronJob is a cron job of the service that the panel has.
-func (w *world) newCronJob() int64 {
-	w.t.Helper()
-	cron := fmt.Sprintf("/api/v1/services/%d/cron", w.service)
-	id := w.id(w.post(w.t, w.owner.token, cron, `{"expression": "@yearly", "command": "true"}`))
-	testkit.Eventually(w.t, time.Minute, func() bool {
-		var list struct {
-			Data []struct {
-				Status  string `json:"status"`
-				Running *bool  `json:"running"`
-			} `json:"data"`
-		}
-		w.get(w.t, w.owner.token, cron).decode(w.t, &list)
-		return len(list.Data) == 1 && list.Data[0].Status == "active" && list.Data[0].Running != nil
-	}, "the cron job is active")
-	return id
-}
-
-// newMailbox is a mailbox of the service that the mail server has.
-func (w *world) newMailbox() int64 {
-	w.t.Helper()
-	mailboxes := fmt.Sprintf("/api/v1/services/%d/mailboxes", w.service)
-	id := w.id(w.post(w.t, w.owner.token, mailboxes, fmt.Sprintf(`{"local_part": "info", "domain": %q, "password": "correct horse"}`, w.domain)))
-	testkit.Eventually(w.t, time.Minute, func() bool {
-		var list struct {
-			Data []struct {
-				Status string    `json:"status"`
-				DNS    *struct{} `json:"dns"`
-			} `json:"data"`
-		}
-		w.get(w.t, w.owner.token, mailboxes).decode(w.t, &list)
-		return len(list.Data) == 1 && list.Data[0].Status == "active" && list.Data[0].DNS != nil
-	}, "the mailbox is active")
-	return id
-}
-
-// newBackup is a backup of the service that is complete.
-func (w *world) newBackup() int64 {
-	w.t.Helper()
-	backups := fmt.Sprintf("/api/v1/services/%d/backups", w.service)
-	id := w.id(w.post(w.t, w.owner.token, backups, `{"parts": ["files", "dns"]}`))
-	w.backupsRest("completed")
-	return id
-}
-
-// backupsRest waits until nothing is under way with the service's backups, and the oldest is in
-// the given state.
-func (w *world) backupsRest(oldest string) {
-	w.t.Helper()
-	testkit.Eventually(w.t, time.Minute, func() bool {
-		var list struct {
-			Data []struct {
-				Status string `json:"status"`
-			} `json:"data"`
-		}
-		w.get(w.t, w.owner.token, fmt.Sprintf("/api/v1/services/%d/backups", w.service)).decode(w.t, &list)
-		for _, b := range list.Data {
-			if b.Status == "queued" || b.Status == "running" || b.Status == "restoring" {
-				return false
-			}
-		}
-		// A section that is switched off lists nothing.
-		return len(list.Data) == 0 || list.Data[len(list.Data)-1].Status == oldest
-	}, "backups are at rest")
-}
-
-// aPlan is a plan of hosting that is for sale, which allows some of everything. An owner who has but a key finds it
-// in the catalog of resellers.
-func (w *world) aPlan() int64 {
-	w.t.Helper()
-	path, token := "/api/v1/catalog", w.owner.token
-	if token == "" {
-		path, token = "/api/v1/reseller/catalog", w.ownersKey
-	}
-	var catalog struct {
-		Data []struct {
-			Type  string `json:"type"`
-			Plans []struct {
-				ID        int64 `json:"id"`
-				Available bool  `json:"available"`
-				Limits    struct {
-					Databases int64 `json:"databases"`
-				} `json:"limits"`
-			} `json:"plans"`
-		} `json:"data"`
-	}
-	w.get(w.t, token, path).decode(w.t, &catalog)
-	for _, product := range catalog.Data {
-		for _, p := range product.Plans {
-			if product.Type == "hosting" && p.Available && p.Limits.Databases >= 10 { // room for the examples
-				return p.ID
-			}
-		}
-	}
-	w.t.Fatal("no plan is on sale")
-	return 0
-}
-
-// aKey makes the customer a reseller, and a key of its.
-func (w *world) aKey(c customer, n reseller.NewKey) string {
-	w.t.Helper()
-	n.Name = "Test"
-	_, err := w.reseller.Appoint(w.t.Context(), c.id, "gold", 2000)
-	if err == nil {
-		var token string
-		if _, token, err = w.reseller.CreateKey(w.t.Context(), c.id, n); err == nil {
-			return token
-		}
-	}
-	w.t.Fatal(err)
-	return ""
-}
-
-// aTariff is a plan that the service may move to.
-func (w *world) aTariff() int64 {
-	w.t.Helper()
-	var list struct {
-		Data []struct {
-			Available bool `json:"available"`
-			Plan      struct {
-				ID int64 `json:"id"`
-			} `json:"plan"`
-		} `json:"data"`
-	}
-	w.get(w.t, w.owner.token, fmt.Sprintf("/api/v1/services/%d/tariffs", w.service)).decode(w.t, &list)
-	for _, t := range list.Data {
-		if t.Available {
-			return t.Plan.ID
-		}
-	}
-	w.t.Fatal("the service can move to no plan")
-	return 0
-}
-
-func (w *world) newOrder(c customer, domain string) int64 {
-	w.t.Helper()
-	return w.id(w.post(w.t, c.token, "/api/v1/orders", fmt.Sprintf(`{"plan_id": %d, "domain": %q}`, w.plan, domain)))
-}
-
-// serviceOf waits for the customer's first service to become active.
-func (w *world) serviceOf(c customer) (id int64) {
-	w.t.Helper()
-	testkit.Eventually(w.t, time.Minute, func() bool {
-		var list struct {
-			Data []struct {
-				ID     int64  `json:"id"`
-				Status string `json:"status"`
-			} `json:"data"`
-		}
-		w.get(w.t, c.token, "/api/v1/services").decode(w.t, &list)
-		for _, s := range list.Data {
-			if s.Status == "active" {
-				id = s.ID
-			}
-		}
-		return id != 0
-	}, "the service is active")
-	return id
-}
-
-// invoiceOf is the invoice of an order of the owner.
-func (w *world) invoiceOf(orderID int64) int64 {
-	w.t.Helper()
-	var order struct {
-		InvoiceID int64 `json:"invoice_id"`
-	}
-	w.get(w.t, w.owner.token, fmt.Sprintf("/api/v1/orders/%d", orderID)).decode(w.t, &order)
-	return order.InvoiceID
-}
-
-func (w *world) files(rest string) string {
-	return fmt.Sprintf("/api/v1/services/%d/files%s", w.service, rest)
 }
 
 // balance is what the customer can spend, in cents.
@@ -672,15 +276,6 @@ func (w *world) publish() {
 	}
 }
 
-// templateRests waits until no template is being put on the service.
-func (w *world) templateRests() {
-	w.t.Helper()
-	testkit.Eventually(w.t, time.Minute, func() bool {
-		r := w.get(w.t, w.owner.token, fmt.Sprintf("/api/v1/services/%d/template", w.service))
-		return !strings.Contains(string(r.body), `"status":"pending"`)
-	}, "the template is on the service")
-}
-
 // setSection switches a section and waits until the server has heard it.
 func (w *world) setSection(s api.Section, on bool) {
 	w.t.Helper()
@@ -688,19 +283,4 @@ func (w *world) setSection(s api.Section, on bool) {
 		w.t.Fatal(err)
 	}
 	testkit.Eventually(w.t, heard, func() bool { return w.switches.Enabled(s) == on }, "the section is switched")
-}
-
-// price is what a customer's order costs, in cents.
-func (w *world) price(c customer, id int64) money.USDCents {
-	w.t.Helper()
-	var order struct {
-		Total struct {
-			Cents money.USDCents `json:"usd_cents"`
-		} `json:"total"`
-	}
-	w.get(w.t, c.token, fmt.Sprintf("/api/v1/orders/%d", id)).decode(w.t, &order)
-	if order.Total.Cents <= 0 {
-		w.t.Fatalf("the order costs %d", order.Total.Cents)
-	}
-	return order.Total.Cents
 }

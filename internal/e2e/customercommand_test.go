@@ -162,7 +162,7 @@ func TestACustomerWorksByCommands(t *testing.T) {
 	server := newInstallation(t).serve(t, "--demo")
 	shop := server.signIn(t)
 	ctx := t.Context()
-	order, _ := shop.order(shop.plan(), "shop.example.com")
+	order, _ := shop.order(shop.planWith(3), "shop.example.com")
 	if _, err := shop.sdk().Orders.Pay(ctx, order); err != nil {
 		t.Fatal(err)
 	}
@@ -416,6 +416,35 @@ func TestACustomerWorksByCommands(t *testing.T) {
 		}
 		if _, _, code := p.run("two 300 IN CNAME shop.example.com.\n", "dns", "import", "shop.example.com", "-"); code != 3 {
 			t.Errorf("a conflict: exit code %d", code)
+		}
+
+		// A zone of another domain of the site.
+		if _, err := shop.sdk().Hosting.Domains.Create(ctx, service.ID, stead.HostingCreateBody{Name: "second.example.net", Kind: "addon"}); err != nil {
+			t.Fatal(err)
+		}
+		p.must(&c, "dns", "set", "shop.example.com", "api", "A", "192.0.2.70", "--zone", "second.example.net")
+		if c.Added != 1 || c.Changed+c.Deleted != 0 {
+			t.Errorf("set in another zone: %+v", c)
+		}
+		if stdout, stderr, code := p.run("three 300 IN TXT \"there\"\n", "dns", "import", "shop.example.com", "-", "--zone", "second.example.net"); code != 0 {
+			t.Errorf("import into another zone: exit code %d\n%s%s", code, stdout, stderr)
+		}
+		if stdout, _ := p.ends(0, "dns", "list", "shop.example.com", "--zone", "second.example.net", "--type", "A"); !strings.Contains(stdout, "192.0.2.70") {
+			t.Errorf("listed of another zone:\n%s", stdout)
+		}
+		zone, _ = p.ends(0, "dns", "export", "shop.example.com", "--zone", "second.example.net")
+		if !strings.Contains(zone, "192.0.2.70") || !strings.Contains(zone, "there") || strings.Contains(zone, "192.0.2.8") {
+			t.Errorf("the other zone is\n%s", zone)
+		}
+		p.must(&c, "dns", "delete", "shop.example.com", "api", "A", "--zone", "second.example.net")
+		if c.Deleted != 1 {
+			t.Errorf("deleted of another zone: %+v", c)
+		}
+		if zone, _ := p.ends(0, "dns", "export", "shop.example.com"); !strings.Contains(zone, "192.0.2.8") || strings.Contains(zone, "there") {
+			t.Errorf("the zone of the primary domain has become\n%s", zone)
+		}
+		if _, stderr := p.ends(3, "dns", "list", "shop.example.com", "--zone", "other.example.org"); !strings.Contains(stderr, "dns_record_invalid") {
+			t.Errorf("a zone that the site does not have: %s", stderr)
 		}
 	})
 

@@ -12,10 +12,10 @@ import (
 
 	"stead.dev/stead/internal/platform/testkit"
 	stead "stead.dev/stead/sdk/go"
-	"stead.dev/stead/sdk/go/deploy"
 )
 
-// TestDeployingASiteAgainSendsWhatChanged deploys the manual of Git, hundreds of files, and a picture: 14 MB in all.
+// TestDeployingASiteAgainSendsWhatChanged deploys the manual of Git, hundreds of files, and a picture: 14 MB in all, by the command that
+// customers use.
 func TestDeployingASiteAgainSendsWhatChanged(t *testing.T) {
 	t.Parallel()
 	p := newInstallation(t).serve(t, "--demo")
@@ -44,30 +44,39 @@ func TestDeployingASiteAgainSendsWhatChanged(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(folder, "picture.png"), bytes.Repeat([]byte("a picture "), 1<<20/10), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	first, err := deploy.Folder(ctx, c, service, folder, deploy.Options{})
-	if err != nil {
-		t.Fatal(err)
+	home := t.TempDir()
+	who := &person{t, home, []string{"HOME=" + home, "STEAD_TOKEN=" + customer.token, "STEAD_SERVER=" + p.url}}
+	type result struct {
+		Release                               int64
+		Files, Bytes, Added, Changed, Removed int64
+		Sent                                  int64 `json:"sent_bytes"`
 	}
-	if first.Files < 200 || first.Bytes < 14_000_000 || first.Release.Added+first.Release.Changed != int64(first.Files) {
-		t.Errorf("first: %d files, %d bytes, release %+v", first.Files, first.Bytes, first.Release)
+	var first result
+	who.must(&first, "deploy", folder, "--site", "manual.example.com")
+	if first.Files < 200 || first.Bytes < 14_000_000 || first.Added+first.Changed != first.Files || first.Sent < 13_000_000 || first.Sent > first.Bytes {
+		t.Errorf("first: %+v", first)
 	}
 
-	page := filepath.Join(folder, "git.html")
-	if err := os.WriteFile(page, []byte("<h1>Git</h1>"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	// Other tests run on this machine meanwhile: the fastest of some runs counts, each of which sends one page.
+	page, fastest := filepath.Join(folder, "git.html"), time.Hour
 	if err := os.Remove(filepath.Join(folder, "picture.png")); err != nil {
 		t.Fatal(err)
 	}
-	began := time.Now()
-	second, err := deploy.Folder(ctx, c, service, folder, deploy.Options{Delete: true})
-	took := time.Since(began)
-	if err != nil || second.Sent != 12 || second.Release.Changed != 1 || second.Release.Removed != 1 {
-		t.Fatalf("second: %+v, %v", second, err)
+	for round := int64(0); round < 5 && fastest > 2*time.Second; round++ {
+		if err := os.WriteFile(page, fmt.Appendf(nil, "<h1>Git %d</h1>", round), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		began := time.Now()
+		var again result
+		who.must(&again, "deploy", folder, "--site", "manual.example.com", "--delete")
+		fastest = min(fastest, time.Since(began))
+		if again.Sent != 14 || again.Changed != 1 || again.Added != 0 || round == 0 && again.Removed != 1 {
+			t.Fatalf("again: %+v", again)
+		}
 	}
-	t.Logf("%d files, %d bytes; the second deployment sent %d bytes in %s", first.Files, first.Bytes, second.Sent, took)
-	if took > 2*time.Second {
-		t.Errorf("the second deployment took %s", took)
+	t.Logf("%d files, %d bytes; one page of them was deployed in %s", first.Files, first.Bytes, fastest)
+	if fastest > 2*time.Second {
+		t.Errorf("to deploy one page took %s", fastest)
 	}
 
 	get := func(path string) (int, string) {
@@ -78,17 +87,16 @@ func TestDeployingASiteAgainSendsWhatChanged(t *testing.T) {
 		}
 		return status, string(body)
 	}
-	if _, body := get("git.html"); !strings.Contains(body, "<h1>Git</h1>") {
+	if _, body := get("git.html"); !strings.Contains(body, "<h1>Git ") {
 		t.Errorf("git.html is %.200s", body)
 	}
 	if status, _ := get("picture.png"); status != http.StatusNotFound {
 		t.Errorf("picture.png: %d", status)
 	}
-	back, err := c.Deploys.Rollback(ctx, service, stead.FilesRollbackBody{})
-	if err != nil || back.Restores == nil || *back.Restores != first.Release.ID || back.Changed != 1 || back.Added != 1 {
-		t.Fatalf("back: %+v, %v", back, err)
+	if stdout, _ := who.ends(0, "deploy", "--rollback", "--release", fmt.Sprint(first.Release), "--site", "manual.example.com"); !strings.Contains(stdout, "brings back release") {
+		t.Errorf("rollback: %s", stdout)
 	}
-	if _, body := get("git.html"); strings.Contains(body, "<h1>Git</h1>") {
+	if _, body := get("git.html"); strings.Contains(body, "<h1>Git ") {
 		t.Error("git.html was not brought back")
 	}
 }

@@ -34,16 +34,36 @@ import (
 	"stead.dev/stead/internal/platform/testkit"
 )
 
-// host is an installation whose embedded node is a Linux machine, with a certificate authority.
+// host is a Linux machine with daemons: the embedded node of an installation, or one that an agent serves.
 type host struct {
-	*installation
-	dir   string
-	ports map[string]int
-	ca    *pebbleServer
+	*installation // nil of an agent's
+	dir           string
+	prefix        string // of the names of its users
+	ports         map[string]int
+	ca            *pebbleServer
 }
 
-// newHost creates the installation. Its daemons end with the test.
+// newHost creates an installation whose embedded node is a Linux machine, with a certificate authority.
 func newHost(t *testing.T, env ...string) *host {
+	t.Helper()
+	h := newMachine(t)
+	h.ports["dns"] = testkit.Port(t)
+	h.ca = startPebble(t, h.ports["http"], 1, h.ports["dns"])
+	h.installation = newInstallation(t, slices.Concat(h.environment(), h.ca.environment(h.ports["dns"]), env)...)
+	return h
+}
+
+// environment has the settings of an installation that orders certificates from the authority, and whose DNS is on a port of the loopback.
+func (s *pebbleServer) environment(dnsPort int) []string {
+	dns := fmt.Sprintf("127.0.0.1:%d", dnsPort)
+	return []string{
+		"STEAD_DNS_LISTEN=" + dns, "STEAD_DNS_RESOLVERS=" + dns, "STEAD_ACME_EMAIL=hostmaster@stead.test", "STEAD_ACME_DIRECTORY=" + s.directory,
+		"STEAD_ACME_CA_FILE=" + s.rootFile,
+	}
+}
+
+// newMachine takes a folder, ports and names of users for a Linux machine. Its daemons end with the test.
+func newMachine(t *testing.T) *host {
 	t.Helper()
 	const below = "/var/lib/stead-test" // homes must not be below a folder that others may write to
 	if err := os.MkdirAll(below, 0o711); err != nil {
@@ -56,33 +76,34 @@ func newHost(t *testing.T, env ...string) *host {
 	if err := os.Chmod(dir, 0o711); err != nil { // the accounts' users traverse it
 		t.Fatal(err)
 	}
-	h := &host{dir: dir, ports: map[string]int{}}
-	names := []string{
+	h := &host{dir: dir, prefix: "e" + strings.ToLower(rand.Text()[:5]), ports: map[string]int{}}
+	for _, name := range []string{
 		"http", "https", "ftp", "ssh", "mariadb", "postgresql",
 		"smtp", "submission", "submissions", "imap", "imaps", "pop3", "pop3s", "sieve", "submit", "signin",
-	}
-	var listed []string
-	for _, name := range append(names, "dns") {
+	} {
 		h.ports[name] = testkit.Port(t)
-		if name != "dns" {
-			listed = append(listed, fmt.Sprintf("%s=%d", name, h.ports[name]))
-		}
 	}
 	t.Cleanup(func() { h.end(t) })
-	h.ca = startPebble(t, h.ports["http"], 1, h.ports["dns"])
-	prefix := "e" + strings.ToLower(rand.Text()[:5])
-	dns := fmt.Sprintf("127.0.0.1:%d", h.ports["dns"])
-	h.installation = newInstallation(t, append([]string{
-		"STEAD_DATA_DIR=" + filepath.Join(dir, "data"), "STEAD_NODE_MACHINE=linux", "STEAD_NODE_HOST=127.0.0.1",
-		"STEAD_NODE_PORTS=" + strings.Join(listed, ","), "STEAD_NODE_USER_PREFIX=" + prefix, "STEAD_NODE_IPV4=127.0.0.1",
-		fmt.Sprintf("STEAD_NODE_URL=http://127.0.0.1:%d", h.ports["http"]), "STEAD_DNS_LISTEN=" + dns, "STEAD_DNS_RESOLVERS=" + dns,
-		"STEAD_ACME_EMAIL=hostmaster@stead.test", "STEAD_ACME_DIRECTORY=" + h.ca.directory, "STEAD_ACME_CA_FILE=" + h.ca.rootFile,
-	}, env...)...)
 	return h
 }
 
-// end ends the daemons of the host, which outlive the server, and removes its users and files.
-func (h *host) end(t *testing.T) {
+// environment has the settings of the program on the machine.
+func (h *host) environment() []string {
+	var listed []string
+	for name, port := range h.ports {
+		if name != "dns" {
+			listed = append(listed, fmt.Sprintf("%s=%d", name, port))
+		}
+	}
+	return []string{
+		"STEAD_DATA_DIR=" + filepath.Join(h.dir, "data"), "STEAD_NODE_MACHINE=linux", "STEAD_NODE_HOST=127.0.0.1",
+		"STEAD_NODE_PORTS=" + strings.Join(listed, ","), "STEAD_NODE_USER_PREFIX=" + h.prefix, "STEAD_NODE_IPV4=127.0.0.1",
+		fmt.Sprintf("STEAD_NODE_URL=http://127.0.0.1:%d", h.ports["http"]),
+	}
+}
+
+// killDaemons kills the daemons of the host, which outlive the server.
+func (h *host) killDaemons(t *testing.T) {
 	t.Helper()
 	testkit.Eventually(t, time.Minute, func() bool {
 		pids := h.daemons(t)
@@ -95,18 +116,18 @@ func (h *host) end(t *testing.T) {
 		}
 		return len(pids) == 0
 	}, "the daemons are gone")
-	prefix := ""
-	for _, e := range h.env {
-		if after, ok := strings.CutPrefix(e, "STEAD_NODE_USER_PREFIX="); ok {
-			prefix = after
-		}
-	}
+}
+
+// end ends the daemons of the host, and removes its users and files.
+func (h *host) end(t *testing.T) {
+	t.Helper()
+	h.killDaemons(t)
 	passwd, err := os.ReadFile("/etc/passwd")
 	if err != nil {
 		t.Error(err)
 	}
 	for line := range strings.Lines(string(passwd)) {
-		if name, _, _ := strings.Cut(line, ":"); prefix != "" && strings.HasPrefix(name, prefix) {
+		if name, _, _ := strings.Cut(line, ":"); strings.HasPrefix(name, h.prefix) {
 			if out, err := exec.Command("userdel", "-f", name).CombinedOutput(); err != nil {
 				t.Errorf("userdel %s: %v %s", name, err, out)
 			}
@@ -177,6 +198,30 @@ func (h *host) buy(t *testing.T, c *customer, domain string) (service int64) {
 	return service
 }
 
+// certify orders a certificate for a domain of a service, where none was ordered by itself, and waits until it is active.
+func (c *customer) certify(service int64, domain string) {
+	c.t.Helper()
+	path := fmt.Sprintf("/api/v1/services/%d/ssl", service)
+	testkit.Eventually(c.t, 2*time.Minute, func() bool {
+		var list struct {
+			Data []struct {
+				Status string
+				SANs   []string `json:"sans"`
+			}
+		}
+		c.must("GET", path, "", &list)
+		for _, cert := range list.Data {
+			if cert.Status == "active" && slices.Contains(cert.SANs, domain) {
+				return true
+			}
+		}
+		if len(list.Data) == 0 {
+			_, _, _ = c.call("POST", path, `{}`, "") // refused until the DNS leads to the machine
+		}
+		return false
+	}, "the certificate is issued")
+}
+
 // ownerOf is the user id of a file below the first account's document root.
 func (h *host) ownerOf(t *testing.T, name string) int {
 	t.Helper()
@@ -191,8 +236,9 @@ func (h *host) ownerOf(t *testing.T, name string) int {
 	return ownerID(info)
 }
 
-// sftp registers a key by the API and writes a file by SFTP with it.
-func (h *host) sftp(t *testing.T, c *customer, service int64, name string, content func(io.Writer) error) {
+// newKey registers an SSH key by the API.
+func (c *customer) newKey(service int64) ssh.Signer {
+	t := c.t
 	t.Helper()
 	_, private, err := ed25519.GenerateKey(rand.Reader)
 	if err != nil {
@@ -207,13 +253,20 @@ func (h *host) sftp(t *testing.T, c *customer, service int64, name string, conte
 		t.Fatal(err)
 	}
 	c.must("POST", fmt.Sprintf("/api/v1/services/%d/ssh-keys", service), string(body), &struct{}{})
-	var way struct {
-		Host, Username, Fingerprint *string
-		Port                        *int
-	}
-	c.must("PUT", fmt.Sprintf("/api/v1/services/%d/shell", service), `{"enabled": false}`, &way)
+	return signer
+}
+
+// sftp opens SFTP with a key, by what the API tells of the way there.
+func (c *customer) sftp(service int64, signer ssh.Signer) *sftp.Client {
+	t := c.t
+	t.Helper()
 	var connection *ssh.Client
+	var err error
 	testkit.Eventually(t, time.Minute, func() bool {
+		var way struct {
+			Host, Username, Fingerprint *string
+			Port                        *int
+		}
 		c.must("PUT", fmt.Sprintf("/api/v1/services/%d/shell", service), `{"enabled": false}`, &way)
 		if way.Username == nil || way.Port == nil || way.Fingerprint == nil {
 			return false
@@ -229,17 +282,29 @@ func (h *host) sftp(t *testing.T, c *customer, service int64, name string, conte
 		})
 		return err == nil
 	}, "the key opens SFTP")
-	defer func() { _ = connection.Close() }()
+	t.Cleanup(func() { _ = connection.Close() })
 	session, err := sftp.NewClient(connection)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = session.Close() }()
-	home := "/home"
-	if _, err := session.Stat(home); err != nil {
-		home = ""
+	t.Cleanup(func() { _ = session.Close() })
+	return session
+}
+
+// homeBySFTP is the folder of the account's files, before a name that begins with a slash.
+func homeBySFTP(session *sftp.Client) string {
+	if _, err := session.Stat("/home"); err != nil {
+		return ""
 	}
-	f, err := session.Create(home + name)
+	return "/home"
+}
+
+// writeBySFTP registers a key by the API and writes a file by SFTP with it.
+func (c *customer) writeBySFTP(service int64, name string, content func(io.Writer) error) {
+	t := c.t
+	t.Helper()
+	session := c.sftp(service, c.newKey(service))
+	f, err := session.Create(homeBySFTP(session) + name)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -66,6 +66,13 @@ func newAgentAt(t *testing.T, in *installation, program, address, control, name 
 		"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir(), "STEAD_DATA_DIR=" + a.dir, "STEAD_AGENT_LISTEN=" + a.address,
 		"STEAD_NODE_LISTEN=" + a.sites,
 	}
+	a.join(t, in, control, name, flags...)
+	return a
+}
+
+// join invites the machine, and has it join.
+func (a *agent) join(t *testing.T, in *installation, control, name string, flags ...string) {
+	t.Helper()
 	var invitation struct {
 		Token   string `json:"token"`
 		Command string `json:"command"`
@@ -83,7 +90,6 @@ func newAgentAt(t *testing.T, in *installation, program, address, control, name 
 		"--address", a.address); code != 1 {
 		t.Errorf("a token was used twice: exit code %d\n%s", code, stdout)
 	}
-	return a
 }
 
 func (a *agent) start(t *testing.T) {

@@ -24,7 +24,7 @@ func example(t *testing.T, name string, env []string, args ...string) string {
 	t.Helper()
 	c := exec.CommandContext(t.Context(), "go", append([]string{"run", "./examples/" + name}, args...)...)
 	c.Dir = "../../sdk/go"
-	c.Env = append(c.Environ(), env...)
+	c.Env = append(append(c.Environ(), "CGO_ENABLED=0"), env...)
 	output, err := c.CombinedOutput()
 	if err != nil {
 		t.Fatalf("example %s: %v\n%s", name, err, output)

@@ -57,7 +57,7 @@ func TestWordPressIsInstalledAndServedByHTTPS(t *testing.T) {
 	password := p.reveal(t, service)
 
 	// The application by SFTP, unpacked and configured through the interface.
-	h.sftp(t, c, service, "/wordpress.tar.gz", wordpressArchive)
+	c.writeBySFTP(service, "/wordpress.tar.gz", wordpressArchive)
 	var unpacked struct{ Extracted struct{ Files int } }
 	c.must("POST", at("/files/archive"), `{"operation": "extract", "paths": ["/wordpress.tar.gz"], "target": "/public_html", "overwrite": true}`, &unpacked)
 	if unpacked.Extracted.Files < 1000 {
@@ -82,29 +82,7 @@ require_once ABSPATH . 'wp-settings.php';
 	c.must("PUT", at("/files/content"), string(put), &struct{}{})
 
 	// A certificate from a real authority, and HTTPS only.
-	var certificate struct {
-		ID     int64
-		Status string
-	}
-	testkit.Eventually(t, 2*time.Minute, func() bool {
-		var list struct {
-			Data []struct {
-				Status string
-				SANs   []string `json:"sans"`
-			}
-		}
-		c.must("GET", at("/ssl"), "", &list)
-		for _, cert := range list.Data {
-			if cert.Status == "active" && strings.Contains(strings.Join(cert.SANs, " "), domain) {
-				return true
-			}
-		}
-		if len(list.Data) == 0 {
-			status, _, _ := c.call("POST", at("/ssl"), `{}`, "") // requested, as none is ordered automatically
-			certificate.Status = fmt.Sprint(status)
-		}
-		return false
-	}, "the certificate is issued")
+	c.certify(service, domain)
 	var domains struct {
 		Data []struct {
 			ID   int64

@@ -86,7 +86,8 @@ type test struct {
 type report struct {
 	out     io.Writer
 	output  map[test]*strings.Builder // what running tests have said, until it is known whether they pass
-	results map[test]string           // pass, fail or skip; of what ran twice, the second one
+	results map[test]string           // pass, fail or skip; of what ran twice at first, the worse one
+	second  bool                      // what comes is of tests that run again
 
 	final    bool // something failed that no second run excuses
 	unsteady bool // something passed in the second run only
@@ -137,7 +138,9 @@ func (r *report) handle(e event) {
 			r.finish(e, text)
 			return
 		}
-		r.results[id] = e.Action
+		if r.second || r.results[id] != "fail" { // the tests of the whole program run with and without the race detector
+			r.results[id] = e.Action
+		}
 		if e.Action != "pass" {
 			fmt.Fprintf(r.out, "%s\n%s", e.Package, text)
 		}
@@ -191,6 +194,7 @@ func (r *report) again(run func(pkg, pattern string) (io.Reader, error)) error {
 	if r.final || count == 0 || count > mostAgain {
 		return nil
 	}
+	r.second = true
 	var unsteady []string
 	for pkg, names := range failed {
 		if len(names) == 0 {

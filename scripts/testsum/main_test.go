@@ -102,6 +102,15 @@ func TestAFewFailedTestsRunOnceMore(t *testing.T) {
 {"Action":"fail","Package":"p"}
 `, runs: 1, want: tally{passed: 2, failed: 2},
 		},
+		"it runs twice at first, and fails once": {
+			first: `{"Action":"fail","Package":"p","Test":"Busy"}
+{"Action":"fail","Package":"p"}
+{"Action":"pass","Package":"p","Test":"Busy"}
+{"Action":"pass","Package":"p"}
+`, second: `{"Action":"fail","Package":"p","Test":"Busy"}
+{"Action":"fail","Package":"p"}
+`, runs: 1, want: tally{failed: 1},
+		},
 		"the failed subtest does not run": {
 			first: first, second: `{"Action":"pass","Package":"p","Test":"Busy"}
 {"Action":"pass","Package":"p"}
