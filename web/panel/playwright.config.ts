@@ -6,8 +6,8 @@ export default defineConfig({
   testIgnore: process.env.PANEL_SITES ? [] : "machine*.spec.ts", // these need a Linux machine
   fullyParallel: true,
   workers: 2,
-  timeout: 240_000, // beside all other tests
-  expect: { timeout: 20_000 },
+  timeout: 360_000, // beside all other tests
+  expect: { timeout: 60_000 },
   reporter: process.env.PANEL_REPORT ? [["json", { outputFile: process.env.PANEL_REPORT }]] : "list",
   outputDir: process.env.PANEL_RESULTS ?? "test-results",
   use: {

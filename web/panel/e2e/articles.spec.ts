@@ -290,8 +290,8 @@ const walks: Record<string, (walk: Walk) => Promise<void>> = {
     await picture("plan");
     await page.getByRole("button", { name: l("plan.renew"), exact }).click();
     const dialog = page.getByRole("dialog", { name: l("plan.renew") });
-    await expect(dialog.getByText(l("plan.period"))).toBeVisible();
-    await dialog.getByRole("button", { name: like(l("plan.pay", { amount: "§" })) }).click();
+    await expect(dialog.getByText(l("ui.renewal.period"))).toBeVisible();
+    await dialog.getByRole("button", { name: like(l("ui.renewal.pay", { amount: "§" })) }).click();
     await expect(page.getByText(l("plan.renewed"))).toBeVisible();
   },
 

@@ -1,6 +1,6 @@
 import type { Page } from "@playwright/test";
 
-import { expect, test, unique } from "./fixture";
+import { expect, stead, test, unique } from "./fixture";
 
 /** Says who owns the domain that is ordered. */
 async function fillOwner(page: Page) {
@@ -209,4 +209,23 @@ test("a domain is renewed and signed", async ({ page, customer }) => {
   await signing.getByLabel("Delegation signers (DS), one a line").fill("12345 13 2 " + "0A1B".repeat(16));
   await signing.getByRole("button", { name: "Save" }).click();
   await expect(page.getByText("DNSSEC is on", { exact: true })).toBeVisible();
+});
+
+// Row 12: bring back.
+test("a service that has ended is brought back", async ({ page, customer }) => {
+  const id = await customer.service({ plan: 0 });
+  const { domain } = await customer.call<{ domain: string }>("GET", `/services/${id}`);
+  await stead("admin", "resellers", "appoint", customer.email, "--tier", "silver", "--discount", "10");
+  await customer.call("DELETE", `/reseller/services/${id}?when=now`); // as an owner ends a service at once
+  const status = async () => (await customer.call<{ status: string }>("GET", `/services/${id}`)).status;
+  await expect.poll(status, { timeout: 120_000 }).toBe("terminated");
+  await page.goto(`/panel/services/${id}`);
+  await expect(page.getByText("Its final backup is still kept")).toBeVisible();
+  await page.getByRole("button", { name: "Bring back" }).click();
+  const dialog = page.getByRole("dialog", { name: `Bring ${domain} back` });
+  await expect(dialog.getByText("It costs nothing: it is paid until")).toBeVisible();
+  await dialog.getByRole("button", { name: "Bring back" }).click();
+  await expect(page.getByText("The service comes back")).toBeVisible();
+  await expect.poll(status, { timeout: 120_000 }).toBe("active");
+  await expect(page.getByText("Its final backup is still kept")).toHaveCount(0);
 });

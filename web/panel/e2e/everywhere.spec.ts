@@ -4,7 +4,7 @@ import { createRequire } from "node:module";
 import type { Page } from "@playwright/test";
 
 import { drawn, expect, test } from "./fixture";
-import { routes, staffRoutes } from "./routes";
+import { clientRoutes, detailRoutes, routes, staffRoutes } from "./routes";
 
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
@@ -50,11 +50,11 @@ function quiet(page: Page) {
 }
 
 // Each page is read in two looks, of which the second differs in all: scheme, language and width. The next page is opened
-// in the second look of the one before. Together the pages cover all of each.
-function accessible(pages: string[]) {
+// in the second look of the one before. Together the pages cover all of each. Where `once`, axe judges a page in the first look alone.
+function accessible(pages: string[], { base = "/panel", once = false } = {}) {
   for (let first = 0; first < pages.length; first += together) {
     const some = pages.slice(first, first + together);
-    test(`${some.join(", ")}: accessible`, async ({ page, resident, expected }) => {
+    test(`${some.join(", ")}: accessible`, async ({ page, details, expected }) => {
       expected.push("422", "404"); // what a server of the kind "directories" does not have
       const settled = quiet(page);
       let look: Look = { scheme: (first / together) % 2 ? "dark" : "light", width: 1280, lang: "en" };
@@ -92,18 +92,17 @@ function accessible(pages: string[]) {
       await show(look);
       for (const route of some) {
         await test.step(route, async () => {
-          const address = route.replace(/\$(service|account|order|ticket)/, (_, name: string) =>
-            String(resident[name as "service" | "account" | "order" | "ticket"]),
-          );
+          const address =
+            base + route.replace(/\$(\w+)/, (_, name: string) => String(details[name as keyof typeof details]));
           if (route === some[0] || route.includes("?")) {
-            await page.goto(`/panel${address}${address.includes("?") ? "&" : "?"}lang=${look.lang}`);
+            await page.goto(`${address}${address.includes("?") ? "&" : "?"}lang=${look.lang}`);
             await page.evaluate(axe);
           } else {
             // A page gives the document its title as soon as it is drawn.
             await page.evaluate((path) => {
               document.title = "";
               history.pushState({}, "", path);
-            }, `/panel${address}`);
+            }, address);
             await expect(page).not.toHaveTitle("");
           }
           await drawn(page);
@@ -114,7 +113,7 @@ function accessible(pages: string[]) {
           look = opposite(look);
           await show(look);
           await speak(look.lang);
-          await check(said(look));
+          await (once ? fits : check)(said(look));
         });
       }
     });
@@ -130,6 +129,7 @@ declare global {
 test.describe("a customer", () => {
   test.use({ storageState: async ({ resident }, provide) => provide(resident.state) });
   accessible(routes);
+  accessible(detailRoutes, { once: true });
 
   test("a service that is not there has one page that says so", async ({ page, expected }) => {
     expected.push("404");
@@ -140,9 +140,24 @@ test.describe("a customer", () => {
     await page.getByRole("link", { name: "To the overview" }).click();
     await expect(page.getByRole("heading", { level: 1 })).not.toHaveText("There is nothing here");
   });
+
+  test("what is not there has a page with a heading and a title that say so", async ({ page, resident, expected }) => {
+    expected.push("404");
+    for (const route of detailRoutes) {
+      const address = route.replace("$service", String(resident.service)).replace("index.html", "gone.html");
+      await page.goto(`/panel${address.replace(/\$\w+/, "999999")}?lang=en`);
+      await expect(page.getByRole("heading", { level: 1 }), route).toHaveText("There is nothing here");
+      await expect(page, route).toHaveTitle(/^There is nothing here/);
+    }
+  });
 });
 
 test.describe("staff", () => {
   test.use({ storageState: async ({ owner }, provide) => provide(owner) });
   accessible(staffRoutes);
+});
+
+test.describe("a reseller's client", () => {
+  test.use({ storageState: async ({ details }, provide) => provide(details.client) });
+  accessible(clientRoutes, { base: "/client/panel", once: true });
 });

@@ -127,6 +127,18 @@ interface Shared {
   resident: { state: State; service: number; account: number; order: number; ticket: number };
   /** An owner of the company, shared by the tests of a worker: the cookies. */
   owner: State;
+  /** What the pages that show one thing are of: ids of things of the resident and of the owner. */
+  details: Omit<Shared["resident"], "state"> & {
+    domain: number;
+    invoice: number;
+    monitor: number;
+    application: number;
+    /** A service that the resident has sold, and the cookies of its client. */
+    resold: number;
+    client: State;
+    announcement: number;
+    article: number;
+  };
 }
 
 interface Fixtures {
@@ -187,6 +199,105 @@ export const test = base.extend<Fixtures, Shared>({
       const order = orders[0]?.id ?? 0;
       await provide({ state: await context.storageState(), service, account, order, ticket });
       await context.close();
+    },
+    { scope: "worker" },
+  ],
+
+  details: [
+    async ({ browser, resident: { state, ...own }, owner }, provide, { project }) => {
+      const open = async (storageState: State) => {
+        const context = await browser.newContext({ baseURL: project.use.baseURL, storageState });
+        return { context, person: new Customer("", "", context.request) };
+      };
+      const [customer, staff, client] = await Promise.all([open(state), open(owner), open(signedOut)]);
+      const call = customer.person.call.bind(customer.person);
+      const is = (path: string, status: string) =>
+        expect.poll(async () => (await call<{ status: string }>("GET", path)).status).toBe(status);
+      const { id: domain } = await call<{ id: number }>(
+        "POST",
+        "/domains",
+        {
+          domain: unique("name") + ".com",
+          years: 1,
+          contact: {
+            name: "Anna Karimova",
+            email: "anna@example.com",
+            phone: "+998901234567",
+            street: "Navoiy 1",
+            city: "Tashkent",
+            country: "UZ",
+          },
+        },
+        { key: unique("domain") },
+      );
+      const monitor = await call<{ id: number; push_url: string }>("POST", "/monitors", {
+        type: "heartbeat",
+        name: "Nightly",
+      });
+      await customer.context.request.get(new URL(monitor.push_url).pathname);
+      const { id: application } = await call<{ id: number }>("POST", "/apps", {
+        name: "Backup tool",
+        redirect_uris: ["http://127.0.0.1/callback"],
+        scopes: ["profile", "services:read"],
+      });
+      await call("PUT", `/services/${own.service}/files/content`, {
+        path: "/public_html/index.html",
+        content: "<!doctype html>\n<title>Shop</title>\n<h1>It works</h1>\n",
+      });
+      const { data: catalog } = await call<{ data: { type: string; plans: { id: number }[] }[] }>("GET", "/catalog");
+      const { id: resold } = await call<{ id: number }>(
+        "POST",
+        "/reseller/services",
+        {
+          plan_id: catalog.find(({ type }) => type === "hosting")?.plans[0]?.id,
+          domain: unique("shop") + ".example.com",
+          client_ref: "client-42",
+        },
+        { key: unique("resold") },
+      );
+      await is(`/domains/${domain}`, "active");
+      await is(`/reseller/services/${resold}`, "active");
+      const link = await call<{ url: string }>("POST", `/reseller/services/${resold}/login-link`, {});
+      const visit = await client.context.newPage();
+      await visit.goto(new URL(link.url).pathname);
+      await visit.locator("main form button").click();
+      await visit.waitForURL(/\/client\/panel\//);
+      // An invoice gets its number, and is listed, shortly after it is paid.
+      let invoice = 0;
+      await expect(async () => {
+        const { data } = await call<{ data: { id: number }[] }>("GET", "/invoices");
+        invoice = data[0]?.id ?? 0;
+        expect(invoice).toBeGreaterThan(0);
+      }).toPass();
+      const { announcement } = await staff.person.call<{ announcement: { id: number } }>(
+        "POST",
+        "/admin/announcements",
+        {
+          title: { en: "New disks" },
+          body: { en: "Sites are slower tonight." },
+          link: "/status",
+          level: "warning",
+          audience: "all",
+          audience_of: "",
+          starts_at: null,
+          ends_at: null,
+          notify: false,
+          mail: false,
+        },
+      );
+      const { data: articles } = await staff.person.call<{ data: { id: number }[] }>("GET", "/admin/articles");
+      await provide({
+        ...own,
+        domain,
+        invoice,
+        monitor: monitor.id,
+        application,
+        resold,
+        client: await client.context.storageState(),
+        announcement: announcement.id,
+        article: articles[0]?.id ?? 0,
+      });
+      await Promise.all([customer, staff, client].map(({ context }) => context.close()));
     },
     { scope: "worker" },
   ],

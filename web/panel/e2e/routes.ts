@@ -1,4 +1,4 @@
-/** The pages of a customer, for the tests that look at each. `$service` is a service of theirs. */
+/** The pages of a customer, for the tests that look at each. What begins with `$` is an id in `details`. */
 export const routes = [
   "/",
   "/services",
@@ -16,6 +16,8 @@ export const routes = [
   "/domains/new",
   "/monitors",
   "/reseller",
+  "/reseller/new",
+  "/reseller/services/$resold",
   "/reseller/start",
   "/reseller/events",
   "/reseller/keys",
@@ -51,7 +53,21 @@ export const routes = [
   "/support/new",
 ];
 
-/** The pages of staff. `$account`, `$service`, `$order` and `$ticket` are those of a customer. */
+/** The pages of a customer that show one thing. */
+export const detailRoutes = [
+  "/domains/$domain",
+  "/orders/$order",
+  "/invoices/$invoice",
+  "/monitors/$monitor",
+  "/support/$ticket",
+  "/account/applications/$application",
+  "/services/$service/edit/public_html/index.html",
+];
+
+/** The pages of a reseller's client. */
+export const clientRoutes = ["/", "/services/$resold/passwords", "/services/$resold/databases"];
+
+/** The pages of staff. */
 export const staffRoutes = [
   "/staff",
   "/staff/search?q=example.com",
@@ -59,6 +75,8 @@ export const staffRoutes = [
   "/staff/customers/$account",
   "/staff/services",
   "/staff/services/$service",
+  "/staff/domains",
+  "/staff/certificates",
   "/staff/orders",
   "/staff/orders/$order",
   "/staff/invoices",
@@ -69,14 +87,18 @@ export const staffRoutes = [
   "/staff/nodes",
   "/staff/jobs",
   "/staff/jobs?state=completed",
+  "/staff/queues",
   "/staff/webhooks",
+  "/staff/webhook-endpoints",
   "/staff/incidents",
   "/staff/sla",
   "/staff/reviews",
   "/staff/addons",
   "/staff/announcements",
   "/staff/announcements/new",
+  "/staff/announcements/$announcement",
   "/staff/articles",
+  "/staff/articles/$article",
   "/staff/articles/new?kind=blog",
   "/staff/pictures",
   "/staff/catalog",
@@ -85,6 +107,7 @@ export const staffRoutes = [
   "/staff/coupons",
   "/staff/currencies",
   "/staff/sections",
+  "/staff/settings?which=all",
   "/staff/brand",
   "/staff/mails",
   "/staff/mails/account.recovery",

@@ -31,7 +31,7 @@ test("another person who signs in finds nothing of the one before", async ({ pag
   const domain = unique("mine") + ".example.com";
   await customer.service({ domain });
   await page.goto("/panel/services");
-  await expect(page.getByText(domain)).toBeVisible();
+  await expect(page.getByRole("link", { name: domain })).toBeVisible();
   await page.getByRole("button", { name: /Account/ }).click();
   await page.getByRole("menuitem", { name: "Sign out" }).click();
   await page.waitForURL((url) => !url.pathname.startsWith("/panel"));

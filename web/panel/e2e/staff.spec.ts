@@ -48,6 +48,33 @@ test("money is given with a reason, and the reason is asked for", async ({ page 
   await expect(page.getByRole("heading", { level: 1, name: "Boris" })).toBeVisible();
 });
 
+test("staff see of which time the backup is that a service is restored from", async ({ page, resident }) => {
+  const backupAt = "2026-11-21T10:15:00Z";
+  // A machine that died is tested in internal/e2e; here the server's answer stands for it.
+  await page.route(`**/api/v1/admin/moves?service_id=${resident.service}*`, async (route) => {
+    const answer = await route.fetch();
+    const move = {
+      id: 1,
+      from: "web1",
+      to: "web2",
+      state: "running",
+      step: "restore",
+      created_at: "2026-11-22T08:00:00Z",
+    };
+    await route.fulfill({
+      response: answer,
+      json: {
+        ...((await answer.json()) as object),
+        data: [{ ...move, backup_at: backupAt, cause: "", committed_at: null }],
+      },
+    });
+  });
+  await page.goto(`/panel/staff/services/${resident.service}`);
+  const moves = page.getByRole("region", { name: "Moves" });
+  await expect(moves.getByText("What is newer than this backup is lost:")).toBeVisible();
+  await expect(moves.locator(`time[datetime="${backupAt}"]`)).toBeVisible();
+});
+
 test("an abusive site is suspended and comes back", async ({ page, resident }) => {
   await page.goto(`/panel/staff/services/${resident.service}`);
   await page.getByRole("button", { name: "Suspend" }).click();
@@ -433,4 +460,14 @@ test("an incident is opened, goes on and ends", async ({ page }) => {
   await page.request.get("/status").then(async (answer) => expect(await answer.text()).toContain(title));
   await goOn("Over");
   await expect(row.getByRole("button", { name: "Say how it goes on" })).toHaveCount(0);
+});
+
+// Row 23: what the dashboard counts is listed, and the rest of the list is one click away.
+test("a list of what is stuck says so, and leads to the whole list", async ({ page, resident }) => {
+  await page.goto("/panel/staff/services?attention=renewals_failing");
+  await expect(page.getByRole("note")).toContainText("Only what the dashboard counts");
+  await expect(page.getByRole("link", { name: `#${resident.service}` })).toHaveCount(0);
+  await page.getByRole("button", { name: "Show all" }).click();
+  await expect(page.getByRole("note")).toHaveCount(0);
+  await expect(page.getByRole("table", { name: "Services" })).toBeVisible();
 });

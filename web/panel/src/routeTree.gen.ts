@@ -38,6 +38,7 @@ import { Route as OrdersOrderRouteImport } from "./routes/orders.$order";
 import { Route as ResellerIndexRouteImport } from "./routes/reseller.index";
 import { Route as ResellerEventsRouteImport } from "./routes/reseller.events";
 import { Route as ResellerKeysRouteImport } from "./routes/reseller.keys";
+import { Route as ResellerNewRouteImport } from "./routes/reseller.new";
 import { Route as ResellerSettingsRouteImport } from "./routes/reseller.settings";
 import { Route as ResellerStartRouteImport } from "./routes/reseller.start";
 import { Route as ServicePageRouteImport } from "./routes/service.$page";
@@ -49,6 +50,7 @@ import { Route as SupportTicketRouteImport } from "./routes/support.$ticket";
 import { Route as SupportNewRouteImport } from "./routes/support.new";
 import { Route as AccountApplicationsIndexRouteImport } from "./routes/account.applications.index";
 import { Route as AccountApplicationsApplicationRouteImport } from "./routes/account.applications.$application";
+import { Route as ResellerServicesResoldRouteImport } from "./routes/reseller.services.$resold";
 import { Route as ServicesServiceIndexRouteImport } from "./routes/services.$service.index";
 import { Route as ServicesServiceAccessRouteImport } from "./routes/services.$service.access";
 import { Route as ServicesServiceAgentRouteImport } from "./routes/services.$service.agent";
@@ -215,6 +217,11 @@ const ResellerKeysRoute = ResellerKeysRouteImport.update({
   path: "/keys",
   getParentRoute: () => ResellerRoute,
 } as any);
+const ResellerNewRoute = ResellerNewRouteImport.update({
+  id: "/new",
+  path: "/new",
+  getParentRoute: () => ResellerRoute,
+} as any);
 const ResellerSettingsRoute = ResellerSettingsRouteImport.update({
   id: "/settings",
   path: "/settings",
@@ -272,6 +279,11 @@ const AccountApplicationsApplicationRoute =
     path: "/account/applications/$application",
     getParentRoute: () => rootRouteImport,
   } as any);
+const ResellerServicesResoldRoute = ResellerServicesResoldRouteImport.update({
+  id: "/services/$resold",
+  path: "/services/$resold",
+  getParentRoute: () => ResellerRoute,
+} as any);
 const ServicesServiceIndexRoute = ServicesServiceIndexRouteImport.update({
   id: "/",
   path: "/",
@@ -404,6 +416,7 @@ export interface FileRoutesByFullPath {
   "/orders/$order": typeof OrdersOrderRoute;
   "/reseller/events": typeof ResellerEventsRoute;
   "/reseller/keys": typeof ResellerKeysRoute;
+  "/reseller/new": typeof ResellerNewRoute;
   "/reseller/settings": typeof ResellerSettingsRoute;
   "/reseller/start": typeof ResellerStartRoute;
   "/service/$page": typeof ServicePageRoute;
@@ -420,6 +433,7 @@ export interface FileRoutesByFullPath {
   "/services/": typeof ServicesIndexRoute;
   "/support/": typeof SupportIndexRoute;
   "/account/applications/$application": typeof AccountApplicationsApplicationRoute;
+  "/reseller/services/$resold": typeof ResellerServicesResoldRoute;
   "/services/$service/access": typeof ServicesServiceAccessRoute;
   "/services/$service/agent": typeof ServicesServiceAgentRoute;
   "/services/$service/backups": typeof ServicesServiceBackupsRoute;
@@ -465,6 +479,7 @@ export interface FileRoutesByTo {
   "/orders/$order": typeof OrdersOrderRoute;
   "/reseller/events": typeof ResellerEventsRoute;
   "/reseller/keys": typeof ResellerKeysRoute;
+  "/reseller/new": typeof ResellerNewRoute;
   "/reseller/settings": typeof ResellerSettingsRoute;
   "/reseller/start": typeof ResellerStartRoute;
   "/service/$page": typeof ServicePageRoute;
@@ -480,6 +495,7 @@ export interface FileRoutesByTo {
   "/services": typeof ServicesIndexRoute;
   "/support": typeof SupportIndexRoute;
   "/account/applications/$application": typeof AccountApplicationsApplicationRoute;
+  "/reseller/services/$resold": typeof ResellerServicesResoldRoute;
   "/services/$service/access": typeof ServicesServiceAccessRoute;
   "/services/$service/agent": typeof ServicesServiceAgentRoute;
   "/services/$service/backups": typeof ServicesServiceBackupsRoute;
@@ -527,6 +543,7 @@ export interface FileRoutesById {
   "/orders/$order": typeof OrdersOrderRoute;
   "/reseller/events": typeof ResellerEventsRoute;
   "/reseller/keys": typeof ResellerKeysRoute;
+  "/reseller/new": typeof ResellerNewRoute;
   "/reseller/settings": typeof ResellerSettingsRoute;
   "/reseller/start": typeof ResellerStartRoute;
   "/service/$page": typeof ServicePageRoute;
@@ -543,6 +560,7 @@ export interface FileRoutesById {
   "/services/": typeof ServicesIndexRoute;
   "/support/": typeof SupportIndexRoute;
   "/account/applications/$application": typeof AccountApplicationsApplicationRoute;
+  "/reseller/services/$resold": typeof ResellerServicesResoldRoute;
   "/services/$service/access": typeof ServicesServiceAccessRoute;
   "/services/$service/agent": typeof ServicesServiceAgentRoute;
   "/services/$service/backups": typeof ServicesServiceBackupsRoute;
@@ -591,6 +609,7 @@ export interface FileRouteTypes {
     | "/orders/$order"
     | "/reseller/events"
     | "/reseller/keys"
+    | "/reseller/new"
     | "/reseller/settings"
     | "/reseller/start"
     | "/service/$page"
@@ -607,6 +626,7 @@ export interface FileRouteTypes {
     | "/services/"
     | "/support/"
     | "/account/applications/$application"
+    | "/reseller/services/$resold"
     | "/services/$service/access"
     | "/services/$service/agent"
     | "/services/$service/backups"
@@ -652,6 +672,7 @@ export interface FileRouteTypes {
     | "/orders/$order"
     | "/reseller/events"
     | "/reseller/keys"
+    | "/reseller/new"
     | "/reseller/settings"
     | "/reseller/start"
     | "/service/$page"
@@ -667,6 +688,7 @@ export interface FileRouteTypes {
     | "/services"
     | "/support"
     | "/account/applications/$application"
+    | "/reseller/services/$resold"
     | "/services/$service/access"
     | "/services/$service/agent"
     | "/services/$service/backups"
@@ -713,6 +735,7 @@ export interface FileRouteTypes {
     | "/orders/$order"
     | "/reseller/events"
     | "/reseller/keys"
+    | "/reseller/new"
     | "/reseller/settings"
     | "/reseller/start"
     | "/service/$page"
@@ -729,6 +752,7 @@ export interface FileRouteTypes {
     | "/services/"
     | "/support/"
     | "/account/applications/$application"
+    | "/reseller/services/$resold"
     | "/services/$service/access"
     | "/services/$service/agent"
     | "/services/$service/backups"
@@ -995,6 +1019,13 @@ declare module "@tanstack/react-router" {
       preLoaderRoute: typeof ResellerKeysRouteImport;
       parentRoute: typeof ResellerRoute;
     };
+    "/reseller/new": {
+      id: "/reseller/new";
+      path: "/new";
+      fullPath: "/reseller/new";
+      preLoaderRoute: typeof ResellerNewRouteImport;
+      parentRoute: typeof ResellerRoute;
+    };
     "/reseller/settings": {
       id: "/reseller/settings";
       path: "/settings";
@@ -1071,6 +1102,13 @@ declare module "@tanstack/react-router" {
       fullPath: "/account/applications/$application";
       preLoaderRoute: typeof AccountApplicationsApplicationRouteImport;
       parentRoute: typeof rootRouteImport;
+    };
+    "/reseller/services/$resold": {
+      id: "/reseller/services/$resold";
+      path: "/services/$resold";
+      fullPath: "/reseller/services/$resold";
+      preLoaderRoute: typeof ResellerServicesResoldRouteImport;
+      parentRoute: typeof ResellerRoute;
     };
     "/services/$service/": {
       id: "/services/$service/";
@@ -1218,17 +1256,21 @@ declare module "@tanstack/react-router" {
 interface ResellerRouteChildren {
   ResellerEventsRoute: typeof ResellerEventsRoute;
   ResellerKeysRoute: typeof ResellerKeysRoute;
+  ResellerNewRoute: typeof ResellerNewRoute;
   ResellerSettingsRoute: typeof ResellerSettingsRoute;
   ResellerStartRoute: typeof ResellerStartRoute;
   ResellerIndexRoute: typeof ResellerIndexRoute;
+  ResellerServicesResoldRoute: typeof ResellerServicesResoldRoute;
 }
 
 const ResellerRouteChildren: ResellerRouteChildren = {
   ResellerEventsRoute: ResellerEventsRoute,
   ResellerKeysRoute: ResellerKeysRoute,
+  ResellerNewRoute: ResellerNewRoute,
   ResellerSettingsRoute: ResellerSettingsRoute,
   ResellerStartRoute: ResellerStartRoute,
   ResellerIndexRoute: ResellerIndexRoute,
+  ResellerServicesResoldRoute: ResellerServicesResoldRoute,
 };
 
 const ResellerRouteWithChildren = ResellerRoute._addFileChildren(

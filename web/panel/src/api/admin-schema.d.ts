@@ -171,7 +171,7 @@ export interface paths {
         put?: never;
         /**
          * Add a picture for articles
-         * @description A text shows it by `![what it shows](path)`. The type is found out from the content; drawings (SVG) are documents and come by the import alone. A name is used once.
+         * @description A text shows it by `![what it shows](path)`. The type is found out from the content; drawings (SVG) are documents and come by the import alone. A JPEG is kept without its metadata, such as where it was taken. A name is used once.
          */
         post: operations["staff.articles.add_picture"];
         delete?: never;
@@ -409,6 +409,26 @@ export interface paths {
          * @description `dry_run=true` says what would change, and changes nothing. `changes` has it line by line, with how many services live on each plan.
          */
         put: operations["staff.catalog.import"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/admin/certificates": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The certificates of all services, the newest first
+         * @description With why the last order of each failed. It is ordered again by itself; `attention` has exactly those that the dashboard counts.
+         */
+        get: operations["staff.certificates.list"];
+        put?: never;
         post?: never;
         delete?: never;
         options?: never;
@@ -773,7 +793,7 @@ export interface paths {
         };
         /**
          * How the company is doing, and what is stuck
-         * @description Sales by day, recurring revenue, churn, the renewals ahead and whether wallets cover them. `needs_attention` has what is stuck or waits for somebody, each with the kind of its page and the id of the oldest.
+         * @description Sales by day, recurring revenue, churn, the renewals ahead and whether wallets cover them. `needs_attention` has what is stuck or waits for somebody; the list of its kind takes that kind as `attention` and has exactly those rows. Jobs are `state=retryable` with `min_attempts=3`, and `state=discarded`; tickets are those in `open`.
          */
         get: operations["staff.dashboard"];
         put?: never;
@@ -801,6 +821,26 @@ export interface paths {
          * @description `dry_run=true` says what would change, and changes nothing.
          */
         put: operations["staff.domain_prices.import"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/admin/domains": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * All registered domains, the newest first
+         * @description Each with what its registry was asked last, and what came of it. A registry is asked again by itself; `attention` has exactly those that the dashboard counts.
+         */
+        get: operations["staff.domains.list"];
+        put?: never;
         post?: never;
         delete?: never;
         options?: never;
@@ -901,7 +941,7 @@ export interface paths {
         };
         /**
          * Background jobs, the newest first: those that have failed and are not done, or those in a state
-         * @description Without `state` these are the jobs that were tried and are not done: retried by themselves, given up, or cancelled.
+         * @description Without `state` these are the jobs that were tried and are not done: retried by themselves, given up, or cancelled. `request_id` has what a request enqueued, as long as the queue keeps it.
          */
         get: operations["staff.jobs.list"];
         put?: never;
@@ -1173,7 +1213,7 @@ export interface paths {
         };
         /**
          * The hosting machines, with their room and health
-         * @description As each machine has said last.
+         * @description As each machine has said last. `attention` has exactly those that the dashboard counts.
          */
         get: operations["staff.nodes.list"];
         put?: never;
@@ -1357,7 +1397,7 @@ export interface paths {
         };
         /**
          * The orders, the newest first
-         * @description Of all customers, or of one.
+         * @description Of all customers, or of one. `attention` has exactly those that the dashboard counts.
          */
         get: operations["staff.orders.list"];
         put?: never;
@@ -1537,7 +1577,7 @@ export interface paths {
         };
         /**
          * Find anything by its id, name, address, number or request id
-         * @description A part of a name or address, a domain, the number of an order or invoice, an IP address, or the id of a request.
+         * @description A part of a name or address, a domain, the number of an order or invoice, an IP address, or the id of a request: what it changed by staff or a reseller, the jobs that it enqueued, as long as the queue keeps them, and the services and orders that these work for. A request that only read, or was refused, is in the program's log alone.
          */
         get: operations["staff.search"];
         put?: never;
@@ -1597,7 +1637,7 @@ export interface paths {
         };
         /**
          * All services, the oldest first
-         * @description Of all customers, of one, or of one machine.
+         * @description Of all customers, of one, or of one machine. `attention` has exactly those that the dashboard counts.
          */
         get: operations["staff.services.list"];
         put?: never;
@@ -1742,6 +1782,26 @@ export interface paths {
          * @description Its sites, mail and access work again.
          */
         post: operations["staff.services.unsuspend"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/admin/settings": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The settings of the configuration, and where each is from
+         * @description As the process that answers began with them; they are changed where `source` says, and take effect with a restart. Of secrets only whether they are set.
+         */
+        get: operations["staff.settings.list"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -2020,6 +2080,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/admin/webhooks/endpoints": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The addresses to which events of resellers are sent, the newest first
+         * @description With since when nothing has arrived. `attention` has exactly those that the dashboard counts.
+         */
+        get: operations["staff.webhooks.endpoints"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -2108,7 +2188,7 @@ export interface components {
             kind: "orders_processing" | "services_provisioning" | "services_failed" | "renewals_failing" | "services_ending" | "jobs_failing" | "jobs_discarded" | "queues_paused" | "topups_waiting" | "addons_waiting" | "reviews_pending" | "sla_proposed" | "domains_waiting" | "webhooks_failing" | "certificates_failing" | "nodes_silent" | "tickets_waiting";
             /**
              * Format: int64
-             * @description Of certificates_failing: the service.
+             * @description Of the rows in the list of its kind, the one with the smallest id.
              */
             oldest_id: number;
             /** Format: date-time */
@@ -2124,8 +2204,47 @@ export interface components {
             /** Format: int64 */
             held_usd_cents: number;
         };
+        AdminCertificate: {
+            /** Format: int64 */
+            account_id: number;
+            email: string;
+            /**
+             * Format: date-time
+             * @description Null while there is none.
+             */
+            expires_at: string | null;
+            /**
+             * Format: int64
+             * @description Orders in a row that failed; each puts the next one off.
+             */
+            failures: number;
+            /** Format: int64 */
+            id: number;
+            /** @enum {string} */
+            kind: "acme" | "custom";
+            /** Format: date-time */
+            last_attempt_at: string | null;
+            /** @description The authority's words. */
+            last_error: string;
+            last_error_key: string | null;
+            /** @description What was found wrong with a name, when that was the cause. */
+            last_reason: string | null;
+            names: string[];
+            /** @description Label of the service. */
+            service: string;
+            /** Format: int64 */
+            service_id: number;
+            /** @enum {string} */
+            status: "pending" | "active" | "failed" | "removing";
+        };
+        AdminCertificateList: {
+            data: components["schemas"]["AdminCertificate"][];
+            meta: components["schemas"]["Meta"];
+        };
         AdminChangedNode: {
             address: string;
+            /** @description Whether the control plane runs a newer release than the node: *Have a node run the version of the control plane* upgrades it. */
+            behind: boolean;
             capabilities: string[];
             capacity: components["schemas"]["NodelinkCapacity"];
             /** Format: date-time */
@@ -2376,6 +2495,38 @@ export interface components {
             data: components["schemas"]["AdminDocument"][];
             meta: components["schemas"]["Meta"];
         };
+        AdminEndpoint: {
+            /** Format: int64 */
+            account_id: number;
+            /**
+             * Format: int64
+             * @description Attempts that failed since the last success.
+             */
+            consecutive_failures: number;
+            /** Format: date-time */
+            created_at: string;
+            /** @enum {string|null} */
+            disabled_reason: "gone" | "failing" | null;
+            email: string;
+            /**
+             * Format: date-time
+             * @description Null while deliveries arrive.
+             */
+            failing_since: string | null;
+            /** Format: int64 */
+            id: number;
+            /** Format: date-time */
+            last_failure_at: string | null;
+            /** Format: date-time */
+            last_success_at: string | null;
+            /** @enum {string} */
+            status: "active" | "paused" | "disabled";
+            url: string;
+        };
+        AdminEndpointList: {
+            data: components["schemas"]["AdminEndpoint"][];
+            meta: components["schemas"]["Meta"];
+        };
         AdminEvacuation: {
             moves: components["schemas"]["AdminMove"][];
         };
@@ -2388,8 +2539,11 @@ export interface components {
             detail: string;
             /** Format: int64 */
             id: number;
-            /** @enum {string} */
-            kind: "account" | "service" | "order" | "invoice" | "domain" | "hosted_domain" | "session" | "request" | "topup" | "ticket" | "node";
+            /**
+             * @description request: what a reseller called; audit: what staff did.
+             * @enum {string}
+             */
+            kind: "account" | "service" | "order" | "invoice" | "domain" | "hosted_domain" | "session" | "request" | "audit" | "job" | "topup" | "ticket" | "node";
             title: string;
         };
         AdminHitlist: {
@@ -2467,6 +2621,11 @@ export interface components {
         AdminMove: {
             /** Format: int64 */
             account_id: number;
+            /**
+             * Format: date-time
+             * @description When the backup was asked for that it is restored from, or that is tried first while none is chosen. What is newer is lost. null where there is none, and of a move from a node that lives.
+             */
+            backup_at: string | null;
             /**
              * Format: int64
              * @description The backup that it is restored from
@@ -2561,6 +2720,8 @@ export interface components {
         };
         AdminNode: {
             address: string;
+            /** @description Whether the control plane runs a newer release than the node: *Have a node run the version of the control plane* upgrades it. */
+            behind: boolean;
             capabilities: string[];
             capacity: components["schemas"]["NodelinkCapacity"];
             /** Format: date-time */
@@ -2689,6 +2850,47 @@ export interface components {
             /** Format: int64 */
             order_id: number;
         };
+        AdminRegisteredDomain: {
+            /** Format: int64 */
+            account_id: number;
+            auto_renew: boolean;
+            /** Format: date-time */
+            created_at: string;
+            email: string;
+            /** Format: date-time */
+            expires_at: string | null;
+            /** Format: int64 */
+            id: number;
+            name: string;
+            /**
+             * @description What the registry was asked last.
+             * @enum {string|null}
+             */
+            operation: "register" | "transfer" | "renew" | "restore" | null;
+            /** Format: date-time */
+            operation_at: string | null;
+            operation_failure_key: string | null;
+            /** @description The registry's words. */
+            operation_message: string | null;
+            /**
+             * Format: int64
+             * @description The order that pays for it.
+             */
+            operation_order_id: number | null;
+            /**
+             * @description attempted: the registry may have been asked, and has not decided.
+             * @enum {string|null}
+             */
+            operation_status: "pending" | "attempted" | "done" | "failed" | null;
+            /** @description Of a reseller's sandbox: no registry knows it. */
+            sandbox: boolean;
+            /** @enum {string} */
+            status: "pending_registration" | "pending_transfer_in" | "active" | "expired" | "grace" | "redemption" | "pending_delete" | "transferred_out" | "cancelled" | "failed";
+        };
+        AdminRegisteredDomainList: {
+            data: components["schemas"]["AdminRegisteredDomain"][];
+            meta: components["schemas"]["Meta"];
+        };
         AdminReview: {
             /** Format: int64 */
             account_id?: number;
@@ -2775,6 +2977,10 @@ export interface components {
             order_id: number;
             panel: string;
             plan: string;
+            /** Format: date-time */
+            renewal_failed_at: string | null;
+            /** @description Key of what keeps it from being renewed, such as insufficient_funds; null when nothing does. */
+            renewal_failure: string | null;
             status: string;
             suspend_reason: string | null;
             type: string;
@@ -2782,6 +2988,23 @@ export interface components {
         AdminServiceList: {
             data: components["schemas"]["AdminService"][];
             meta: components["schemas"]["Meta"];
+        };
+        AdminSetting: {
+            default: string;
+            /** @description Variable of the environment. */
+            env: string;
+            /** @description In English. */
+            meaning: string;
+            /** @description In the configuration's file. */
+            name: string;
+            secret: boolean;
+            /** @enum {string} */
+            source: "default" | "file" | "environment" | "command line";
+            /** @description Of a secret only whether it is set: set or unset. */
+            value: string;
+        };
+        AdminSettinglist: {
+            data: components["schemas"]["AdminSetting"][];
         };
         AdminSignIn: {
             /**
@@ -4382,6 +4605,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Id of the add-on of a service. */
                 addon: number;
             };
             cookie?: never;
@@ -4500,6 +4724,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Id of the add-on of a service. */
                 addon: number;
             };
             cookie?: never;
@@ -4916,6 +5141,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Id of the announcement. */
                 announcement: number;
             };
             cookie?: never;
@@ -5032,6 +5258,7 @@ export interface operations {
             };
             header?: never;
             path: {
+                /** @description Id of the announcement. */
                 announcement: number;
             };
             cookie?: never;
@@ -5221,6 +5448,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Id of the announcement. */
                 announcement: number;
             };
             cookie?: never;
@@ -5312,6 +5540,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Id of the announcement. */
                 announcement: number;
             };
             cookie?: never;
@@ -5460,6 +5689,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Id of the announcement. */
                 announcement: number;
             };
             cookie?: never;
@@ -5800,6 +6030,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description File name of the picture. */
                 picture: string;
             };
             cookie?: never;
@@ -5893,6 +6124,7 @@ export interface operations {
                 page?: number;
                 /** @description Items a page; values above 50 are taken as 50. */
                 per_page?: number;
+                /** @description Only those of this kind: knowledge base, blog or glossary. */
                 kind?: "kb" | "blog" | "glossary";
                 /** @description Only those that are written in it. */
                 language?: "uz" | "ru" | "en";
@@ -6186,6 +6418,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Id of the article. */
                 article: number;
             };
             cookie?: never;
@@ -6296,7 +6529,9 @@ export interface operations {
             };
             header?: never;
             path: {
+                /** @description Id of the article. */
                 article: number;
+                /** @description Language of the text. */
                 language: "uz" | "ru" | "en";
             };
             cookie?: never;
@@ -6451,7 +6686,9 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Id of the article. */
                 article: number;
+                /** @description Language of the text. */
                 language: "uz" | "ru" | "en";
             };
             cookie?: never;
@@ -6543,7 +6780,9 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Id of the article. */
                 article: number;
+                /** @description Language of the text. */
                 language: "uz" | "ru" | "en";
             };
             cookie?: never;
@@ -6687,7 +6926,9 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Id of the article. */
                 article: number;
+                /** @description Language of the text. */
                 language: "uz" | "ru" | "en";
             };
             cookie?: never;
@@ -6808,10 +7049,14 @@ export interface operations {
                 account_id?: number;
                 /** @description What was done, such as service.suspend. */
                 action?: string;
+                /** @description Only what was done to things of this kind, such as account or service. */
                 subject_kind?: string;
                 /** @description Id or key of what was changed; needs subject_kind. */
                 subject?: string;
+                /** @description Only what was done by the panel, the API, a command, or the program by itself. */
                 via?: "panel" | "api" | "command" | "program";
+                /** @description Id of the request in which it was done. */
+                request_id?: string;
                 /** @description From this moment on. */
                 from?: string;
                 /** @description Before this moment. */
@@ -6941,14 +7186,19 @@ export interface operations {
                 account_id?: number;
                 /** @description What was done, such as service.suspend. */
                 action?: string;
+                /** @description Only what was done to things of this kind, such as account or service. */
                 subject_kind?: string;
                 /** @description Id or key of what was changed; needs subject_kind. */
                 subject?: string;
+                /** @description Only what was done by the panel, the API, a command, or the program by itself. */
                 via?: "panel" | "api" | "command" | "program";
+                /** @description Id of the request in which it was done. */
+                request_id?: string;
                 /** @description From this moment on. */
                 from?: string;
                 /** @description Before this moment. */
                 to?: string;
+                /** @description Form of the file: CSV, or one JSON object on each line. */
                 format?: "csv" | "ndjson";
             };
             header?: never;
@@ -7248,6 +7498,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Id of the canned answer. */
                 canned_answer: number;
             };
             cookie?: never;
@@ -7559,6 +7810,135 @@ export interface operations {
             };
         };
     };
+    "staff.certificates.list": {
+        parameters: {
+            query?: {
+                /** @description Page, counted from 1. */
+                page?: number;
+                /** @description Items a page; values above 50 are taken as 50. */
+                per_page?: number;
+                /** @description Only those of this service. */
+                service_id?: number;
+                /** @description Only those that the dashboard counts under this kind: three orders in a row failed. */
+                attention?: "certificates_failing";
+            };
+            header?: {
+                /** @description The `ETag` of an earlier answer: 304 without a body when it still holds. */
+                "If-None-Match"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "account_id": 1,
+                     *           "email": "anna@example.com",
+                     *           "expires_at": "2027-11-21T10:00:00Z",
+                     *           "failures": 1,
+                     *           "id": 1,
+                     *           "kind": "acme",
+                     *           "last_attempt_at": "2026-11-21T10:00:00Z",
+                     *           "last_error": "last error",
+                     *           "last_error_key": null,
+                     *           "last_reason": "last reason",
+                     *           "names": [
+                     *             "shop.example.com"
+                     *           ],
+                     *           "service": "service",
+                     *           "service_id": 1,
+                     *           "status": "active"
+                     *         }
+                     *       ],
+                     *       "meta": {
+                     *         "last_page": 1,
+                     *         "page": 1,
+                     *         "per_page": 20,
+                     *         "total": 1
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["AdminCertificateList"];
+                };
+            };
+            /** @description Nothing has changed since the answer whose `ETag` was sent as `If-None-Match`. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Forbidden: `account_suspended`, `admin_required`, `insufficient_scope`, `role_required`, `second_factor_required` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Not Found: `section_disabled` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unprocessable Entity: `validation_failed` */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too Many Requests: `rate_limited` */
+            429: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Service Unavailable: `unavailable` */
+            503: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
     "staff.company.get": {
         parameters: {
             query?: never;
@@ -7580,7 +7960,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "configured": {
-                     *         "color": "brightgreen",
+                     *         "color": "#1c4ed8",
                      *         "icon": "icon",
                      *         "imprint_url": "https://panel.example.com/imprint",
                      *         "logo": "logo",
@@ -7591,7 +7971,7 @@ export interface operations {
                      *       },
                      *       "etag": "5f2c1a",
                      *       "settings": {
-                     *         "color": "brightgreen",
+                     *         "color": "#1c4ed8",
                      *         "imprint_url": "https://panel.example.com/imprint",
                      *         "name": "Shop of Anna",
                      *         "privacy_url": "https://panel.example.com/privacy",
@@ -7599,7 +7979,7 @@ export interface operations {
                      *         "terms_url": "https://panel.example.com/terms"
                      *       },
                      *       "shown": {
-                     *         "color": "brightgreen",
+                     *         "color": "#1c4ed8",
                      *         "icon": "icon",
                      *         "imprint_url": "https://panel.example.com/imprint",
                      *         "logo": "logo",
@@ -7702,7 +8082,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "configured": {
-                     *         "color": "brightgreen",
+                     *         "color": "#1c4ed8",
                      *         "icon": "icon",
                      *         "imprint_url": "https://panel.example.com/imprint",
                      *         "logo": "logo",
@@ -7713,7 +8093,7 @@ export interface operations {
                      *       },
                      *       "etag": "5f2c1a",
                      *       "settings": {
-                     *         "color": "brightgreen",
+                     *         "color": "#1c4ed8",
                      *         "imprint_url": "https://panel.example.com/imprint",
                      *         "name": "Shop of Anna",
                      *         "privacy_url": "https://panel.example.com/privacy",
@@ -7721,7 +8101,7 @@ export interface operations {
                      *         "terms_url": "https://panel.example.com/terms"
                      *       },
                      *       "shown": {
-                     *         "color": "brightgreen",
+                     *         "color": "#1c4ed8",
                      *         "icon": "icon",
                      *         "imprint_url": "https://panel.example.com/imprint",
                      *         "logo": "logo",
@@ -8081,6 +8461,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description The coupon's code. */
                 code: string;
             };
             cookie?: never;
@@ -8286,6 +8667,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Currency, by its ISO 4217 code. */
                 currency: string;
             };
             cookie?: never;
@@ -8416,6 +8798,7 @@ export interface operations {
                 per_page?: number;
                 /** @description A part of the address or the name. */
                 q?: string;
+                /** @description Only accounts in this state. */
                 state?: "open" | "suspended" | "closed";
             };
             header?: {
@@ -8533,6 +8916,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Id of the customer's account. */
                 account: number;
             };
             cookie?: never;
@@ -8655,6 +9039,7 @@ export interface operations {
                 "Idempotency-Key"?: string;
             };
             path: {
+                /** @description Id of the customer's account. */
                 account: number;
             };
             cookie?: never;
@@ -8797,6 +9182,7 @@ export interface operations {
                 "Idempotency-Key"?: string;
             };
             path: {
+                /** @description Id of the customer's account. */
                 account: number;
             };
             cookie?: never;
@@ -8941,6 +9327,7 @@ export interface operations {
                 "If-None-Match"?: string;
             };
             path: {
+                /** @description Id of the customer's account. */
                 account: number;
             };
             cookie?: never;
@@ -9059,7 +9446,9 @@ export interface operations {
                 "Idempotency-Key"?: string;
             };
             path: {
+                /** @description Id of the customer's account. */
                 account: number;
+                /** @description Id of the ledger's transaction that is taken back. */
                 transaction: number;
             };
             cookie?: never;
@@ -9195,6 +9584,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Id of the customer's account. */
                 account: number;
             };
             cookie?: never;
@@ -9320,7 +9710,9 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Id of the customer's account. */
                 account: number;
+                /** @description Id of the note. */
                 note: number;
             };
             cookie?: never;
@@ -9412,6 +9804,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Id of the customer's account. */
                 account: number;
             };
             cookie?: never;
@@ -9546,6 +9939,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Id of the customer's account. */
                 account: number;
             };
             cookie?: never;
@@ -9669,6 +10063,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Id of the customer's account. */
                 account: number;
             };
             cookie?: never;
@@ -9803,6 +10198,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Id of the customer's account. */
                 account: number;
             };
             cookie?: never;
@@ -10238,6 +10634,138 @@ export interface operations {
             };
         };
     };
+    "staff.domains.list": {
+        parameters: {
+            query?: {
+                /** @description Page, counted from 1. */
+                page?: number;
+                /** @description Items a page; values above 50 are taken as 50. */
+                per_page?: number;
+                /** @description Only those of this account. */
+                account_id?: number;
+                /** @description Only domains in this state. */
+                status?: "pending_registration" | "pending_transfer_in" | "active" | "expired" | "grace" | "redemption" | "pending_delete" | "transferred_out" | "cancelled" | "failed";
+                /** @description A part of the name. */
+                q?: string;
+                /** @description Only those that the dashboard counts under this kind: a registry has not decided for a quarter of an hour. */
+                attention?: "domains_waiting";
+            };
+            header?: {
+                /** @description The `ETag` of an earlier answer: 304 without a body when it still holds. */
+                "If-None-Match"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "account_id": 1,
+                     *           "auto_renew": true,
+                     *           "created_at": "2026-11-21T10:00:00Z",
+                     *           "email": "anna@example.com",
+                     *           "expires_at": "2027-11-21T10:00:00Z",
+                     *           "id": 1,
+                     *           "name": "Shop of Anna",
+                     *           "operation": "register",
+                     *           "operation_at": "2026-11-21T10:00:00Z",
+                     *           "operation_failure_key": "panel_unreachable",
+                     *           "operation_message": "operation message",
+                     *           "operation_order_id": 1,
+                     *           "operation_status": "pending",
+                     *           "sandbox": false,
+                     *           "status": "active"
+                     *         }
+                     *       ],
+                     *       "meta": {
+                     *         "last_page": 1,
+                     *         "page": 1,
+                     *         "per_page": 20,
+                     *         "total": 1
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["AdminRegisteredDomainList"];
+                };
+            };
+            /** @description Nothing has changed since the answer whose `ETag` was sent as `If-None-Match`. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Forbidden: `account_suspended`, `admin_required`, `insufficient_scope`, `role_required`, `second_factor_required` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Not Found: `section_disabled` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unprocessable Entity: `validation_failed` */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too Many Requests: `rate_limited` */
+            429: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Service Unavailable: `unavailable` */
+            503: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
     "staff.incidents.list": {
         parameters: {
             query?: never;
@@ -10479,6 +11007,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Id of the incident. */
                 incident: number;
             };
             cookie?: never;
@@ -10616,7 +11145,9 @@ export interface operations {
                 page?: number;
                 /** @description Items a page; values above 50 are taken as 50. */
                 per_page?: number;
+                /** @description Only those of this account. */
                 account_id?: number;
+                /** @description Only documents of this kind. */
                 kind?: "invoice" | "credit_note" | "receipt";
             };
             header?: {
@@ -10965,7 +11496,12 @@ export interface operations {
                 state?: "available" | "pending" | "scheduled" | "running" | "retryable" | "discarded" | "cancelled" | "completed";
                 /** @description Exactly, such as services.provision */
                 kind?: string;
+                /** @description Only jobs of this queue. */
                 queue?: string;
+                /** @description Only those that were tried at least so often; the dashboard counts those in retryable with 3. */
+                min_attempts?: number;
+                /** @description Only those that this request enqueued, itself or by another job, in any state. */
+                request_id?: string;
             };
             header?: {
                 /** @description The `ETag` of an earlier answer: 304 without a body when it still holds. */
@@ -11083,6 +11619,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Id of the job. */
                 job: number;
             };
             cookie?: never;
@@ -11185,6 +11722,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Id of the job. */
                 job: number;
             };
             cookie?: never;
@@ -11303,6 +11841,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Id of the job. */
                 job: number;
             };
             cookie?: never;
@@ -11495,7 +12034,9 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Name of the mail, as the list has it. */
                 mail: string;
+                /** @description Language of the text. */
                 language: "uz" | "ru" | "en";
             };
             cookie?: never;
@@ -11610,7 +12151,9 @@ export interface operations {
             };
             header?: never;
             path: {
+                /** @description Name of the mail, as the list has it. */
                 mail: string;
+                /** @description Language of the text. */
                 language: "uz" | "ru" | "en";
             };
             cookie?: never;
@@ -11759,7 +12302,9 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Name of the mail, as the list has it. */
                 mail: string;
+                /** @description Language of the text. */
                 language: "uz" | "ru" | "en";
             };
             cookie?: never;
@@ -11880,7 +12425,9 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Name of the mail, as the list has it. */
                 mail: string;
+                /** @description Language of the text. */
                 language: "uz" | "ru" | "en";
             };
             cookie?: never;
@@ -12204,6 +12751,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Id of the maintenance. */
                 maintenance: number;
             };
             cookie?: never;
@@ -12391,6 +12939,7 @@ export interface operations {
                 page?: number;
                 /** @description Items a page; values above 50 are taken as 50. */
                 per_page?: number;
+                /** @description Only moves of this service. */
                 service_id?: number;
                 /** @description Name of a node that services leave, or come to. */
                 node?: string;
@@ -12421,6 +12970,7 @@ export interface operations {
                      *       "data": [
                      *         {
                      *           "account_id": 1,
+                     *           "backup_at": "2026-11-21T10:00:00Z",
                      *           "backup_id": 1,
                      *           "cause": "connect_timeout",
                      *           "closed_at": "2026-11-21T10:00:00Z",
@@ -12527,6 +13077,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Id of the move. */
                 move: number;
             };
             cookie?: never;
@@ -12545,6 +13096,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "account_id": 1,
+                     *       "backup_at": "2026-11-21T10:00:00Z",
                      *       "backup_id": 1,
                      *       "cause": "connect_timeout",
                      *       "closed_at": "2026-11-21T10:00:00Z",
@@ -12636,6 +13188,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Id of the move. */
                 move: number;
             };
             cookie?: never;
@@ -12663,6 +13216,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "account_id": 1,
+                     *       "backup_at": "2026-11-21T10:00:00Z",
                      *       "backup_id": 1,
                      *       "cause": "connect_timeout",
                      *       "closed_at": "2026-11-21T10:00:00Z",
@@ -12778,7 +13332,10 @@ export interface operations {
     };
     "staff.nodes.list": {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Only those that the dashboard counts under this kind. */
+                attention?: "nodes_silent";
+            };
             header?: {
                 /** @description The `ETag` of an earlier answer: 304 without a body when it still holds. */
                 "If-None-Match"?: string;
@@ -12803,6 +13360,7 @@ export interface operations {
                      *       "data": [
                      *         {
                      *           "address": "203.0.113.7",
+                     *           "behind": true,
                      *           "capabilities": [
                      *             "capabilities"
                      *           ],
@@ -12875,6 +13433,15 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            /** @description Unprocessable Entity: `validation_failed` */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Too Many Requests: `rate_limited` */
             429: {
                 headers: {
@@ -12931,6 +13498,7 @@ export interface operations {
                      *       "expires_at": "2027-11-21T10:00:00Z",
                      *       "node": {
                      *         "address": "203.0.113.7",
+                     *         "behind": true,
                      *         "capabilities": [
                      *           "capabilities"
                      *         ],
@@ -13061,6 +13629,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Name of the node. */
                 node: string;
             };
             cookie?: never;
@@ -13094,6 +13663,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "address": "203.0.113.7",
+                     *       "behind": true,
                      *       "capabilities": [
                      *         "capabilities"
                      *       ],
@@ -13221,6 +13791,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Name of the node. */
                 node: string;
             };
             cookie?: never;
@@ -13239,6 +13810,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "address": "203.0.113.7",
+                     *       "behind": true,
                      *       "capabilities": [
                      *         "capabilities"
                      *       ],
@@ -13347,6 +13919,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Name of the node. */
                 node: string;
             };
             cookie?: never;
@@ -13380,6 +13953,7 @@ export interface operations {
                      *       "moves": [
                      *         {
                      *           "account_id": 1,
+                     *           "backup_at": "2026-11-21T10:00:00Z",
                      *           "backup_id": 1,
                      *           "cause": "connect_timeout",
                      *           "closed_at": "2026-11-21T10:00:00Z",
@@ -13500,6 +14074,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Name of the node. */
                 node: string;
             };
             cookie?: never;
@@ -13528,6 +14103,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "address": "203.0.113.7",
+                     *       "behind": true,
                      *       "capabilities": [
                      *         "capabilities"
                      *       ],
@@ -13654,6 +14230,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Name of the node. */
                 node: string;
             };
             cookie?: never;
@@ -13684,6 +14261,7 @@ export interface operations {
                      *       "moves": [
                      *         {
                      *           "account_id": 1,
+                     *           "backup_at": "2026-11-21T10:00:00Z",
                      *           "backup_id": 1,
                      *           "cause": "connect_timeout",
                      *           "closed_at": "2026-11-21T10:00:00Z",
@@ -13807,6 +14385,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Name of the node. */
                 node: string;
             };
             cookie?: never;
@@ -13828,6 +14407,7 @@ export interface operations {
                      *       "expires_at": "2027-11-21T10:00:00Z",
                      *       "node": {
                      *         "address": "203.0.113.7",
+                     *         "behind": true,
                      *         "capabilities": [
                      *           "capabilities"
                      *         ],
@@ -13940,6 +14520,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Name of the node. */
                 node: string;
             };
             cookie?: never;
@@ -13958,6 +14539,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "address": "203.0.113.7",
+                     *       "behind": true,
                      *       "capabilities": [
                      *         "capabilities"
                      *       ],
@@ -14066,6 +14648,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Name of the node. */
                 node: string;
             };
             cookie?: never;
@@ -14093,6 +14676,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "address": "203.0.113.7",
+                     *       "behind": true,
                      *       "capabilities": [
                      *         "capabilities"
                      *       ],
@@ -14221,9 +14805,14 @@ export interface operations {
                 page?: number;
                 /** @description Items a page; values above 50 are taken as 50. */
                 per_page?: number;
+                /** @description Only those of this account. */
                 account_id?: number;
+                /** @description Only orders in this state. */
                 status?: "pending" | "paid" | "processing" | "completed" | "failed" | "refunded" | "cancelled" | "expired";
+                /** @description Only orders of this kind, such as service or domain_registration. */
                 kind?: string;
+                /** @description Only those that the dashboard counts under this kind. */
+                attention?: "orders_processing";
             };
             header?: {
                 /** @description The `ETag` of an earlier answer: 304 without a body when it still holds. */
@@ -14346,6 +14935,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Id of the order. */
                 order: number;
             };
             cookie?: never;
@@ -14465,6 +15055,7 @@ export interface operations {
                 "Idempotency-Key"?: string;
             };
             path: {
+                /** @description Id of the order. */
                 order: number;
             };
             cookie?: never;
@@ -14600,6 +15191,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Id of the order. */
                 order: number;
             };
             cookie?: never;
@@ -14842,6 +15434,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Name of the queue. */
                 queue: string;
             };
             cookie?: never;
@@ -14967,6 +15560,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Name of the queue. */
                 queue: string;
             };
             cookie?: never;
@@ -15094,6 +15688,7 @@ export interface operations {
                 page?: number;
                 /** @description Items a page; values above 50 are taken as 50. */
                 per_page?: number;
+                /** @description Only reviews in this state. */
                 status?: "pending" | "approved" | "rejected";
             };
             header?: {
@@ -15215,6 +15810,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Id of the review. */
                 review: number;
             };
             cookie?: never;
@@ -15548,6 +16144,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Name of the section. */
                 section: string;
             };
             cookie?: never;
@@ -15678,10 +16275,14 @@ export interface operations {
                 page?: number;
                 /** @description Items a page; values above 50 are taken as 50. */
                 per_page?: number;
+                /** @description Only those of this account. */
                 account_id?: number;
                 /** @description Name of a hosting machine. */
                 node?: string;
+                /** @description Only services in this state. */
                 status?: "pending" | "provisioning" | "active" | "past_due" | "suspended" | "terminating" | "terminated" | "failed" | "cancelled";
+                /** @description Only those that the dashboard counts under this kind. */
+                attention?: "services_provisioning" | "services_failed" | "renewals_failing" | "services_ending";
             };
             header?: {
                 /** @description The `ETag` of an earlier answer: 304 without a body when it still holds. */
@@ -15717,6 +16318,8 @@ export interface operations {
                      *           "order_id": 1,
                      *           "panel": "panel",
                      *           "plan": "plan",
+                     *           "renewal_failed_at": "2026-11-21T10:00:00Z",
+                     *           "renewal_failure": "renewal failure",
                      *           "status": "active",
                      *           "suspend_reason": null,
                      *           "type": "hosting"
@@ -15803,6 +16406,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Id of the service. */
                 service: number;
             };
             cookie?: never;
@@ -15831,6 +16435,8 @@ export interface operations {
                      *       "order_id": 1,
                      *       "panel": "panel",
                      *       "plan": "plan",
+                     *       "renewal_failed_at": "2026-11-21T10:00:00Z",
+                     *       "renewal_failure": "renewal failure",
                      *       "status": "active",
                      *       "suspend_reason": null,
                      *       "type": "hosting"
@@ -15902,6 +16508,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Id of the service. */
                 service: number;
             };
             cookie?: never;
@@ -15930,6 +16537,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "account_id": 1,
+                     *       "backup_at": "2026-11-21T10:00:00Z",
                      *       "backup_id": 1,
                      *       "cause": "connect_timeout",
                      *       "closed_at": "2026-11-21T10:00:00Z",
@@ -16048,6 +16656,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Id of the service. */
                 service: number;
             };
             cookie?: never;
@@ -16085,6 +16694,8 @@ export interface operations {
                      *       "order_id": 1,
                      *       "panel": "panel",
                      *       "plan": "plan",
+                     *       "renewal_failed_at": "2026-11-21T10:00:00Z",
+                     *       "renewal_failure": "renewal failure",
                      *       "status": "active",
                      *       "suspend_reason": null,
                      *       "type": "hosting"
@@ -16183,6 +16794,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Id of the service. */
                 service: number;
             };
             cookie?: never;
@@ -16220,6 +16832,8 @@ export interface operations {
                      *       "order_id": 1,
                      *       "panel": "panel",
                      *       "plan": "plan",
+                     *       "renewal_failed_at": "2026-11-21T10:00:00Z",
+                     *       "renewal_failure": "renewal failure",
                      *       "status": "active",
                      *       "suspend_reason": null,
                      *       "type": "hosting"
@@ -16318,6 +16932,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Id of the service. */
                 service: number;
             };
             cookie?: never;
@@ -16356,6 +16971,8 @@ export interface operations {
                      *       "order_id": 1,
                      *       "panel": "panel",
                      *       "plan": "plan",
+                     *       "renewal_failed_at": "2026-11-21T10:00:00Z",
+                     *       "renewal_failure": "renewal failure",
                      *       "status": "active",
                      *       "suspend_reason": null,
                      *       "type": "hosting"
@@ -16454,6 +17071,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Id of the service. */
                 service: number;
             };
             cookie?: never;
@@ -16491,6 +17109,8 @@ export interface operations {
                      *       "order_id": 1,
                      *       "panel": "panel",
                      *       "plan": "plan",
+                     *       "renewal_failed_at": "2026-11-21T10:00:00Z",
+                     *       "renewal_failure": "renewal failure",
                      *       "status": "active",
                      *       "suspend_reason": null,
                      *       "type": "hosting"
@@ -16589,6 +17209,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Id of the service. */
                 service: number;
             };
             cookie?: never;
@@ -16626,6 +17247,8 @@ export interface operations {
                      *       "order_id": 1,
                      *       "panel": "panel",
                      *       "plan": "plan",
+                     *       "renewal_failed_at": "2026-11-21T10:00:00Z",
+                     *       "renewal_failure": "renewal failure",
                      *       "status": "active",
                      *       "suspend_reason": null,
                      *       "type": "hosting"
@@ -16719,6 +17342,102 @@ export interface operations {
             };
         };
     };
+    "staff.settings.list": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The `ETag` of an earlier answer: 304 without a body when it still holds. */
+                "If-None-Match"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "default": "default",
+                     *           "env": "env",
+                     *           "meaning": "meaning",
+                     *           "name": "Shop of Anna",
+                     *           "secret": true,
+                     *           "source": "default",
+                     *           "value": "192.0.2.7"
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["AdminSettinglist"];
+                };
+            };
+            /** @description Nothing has changed since the answer whose `ETag` was sent as `If-None-Match`. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Forbidden: `account_suspended`, `admin_required`, `insufficient_scope`, `role_required`, `second_factor_required` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Not Found: `section_disabled` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too Many Requests: `rate_limited` */
+            429: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Service Unavailable: `unavailable` */
+            503: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
     "staff.sla.list": {
         parameters: {
             query?: {
@@ -16726,6 +17445,7 @@ export interface operations {
                 page?: number;
                 /** @description Items a page; values above 50 are taken as 50. */
                 per_page?: number;
+                /** @description Only months in this state. */
                 status?: "none" | "proposed" | "credited" | "rejected";
             };
             header?: {
@@ -16851,6 +17571,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Id of a service's month. */
                 month: number;
             };
             cookie?: never;
@@ -17092,6 +17813,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Id of the customer's account. */
                 account: number;
             };
             cookie?: never;
@@ -17226,6 +17948,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Id of the customer's account. */
                 account: number;
             };
             cookie?: never;
@@ -17593,6 +18316,7 @@ export interface operations {
             };
             header?: never;
             path: {
+                /** @description Version of the rules. */
                 tax_rules: number;
             };
             cookie?: never;
@@ -17692,6 +18416,7 @@ export interface operations {
                 service_id?: number;
                 /** @description That this member of staff cares for */
                 assignee_id?: number;
+                /** @description Only tickets in this state. */
                 status?: "open" | "waiting" | "answered" | "closed";
             };
             header?: {
@@ -18276,6 +19001,8 @@ export interface operations {
                 page?: number;
                 /** @description Items a page; values above 50 are taken as 50. */
                 per_page?: number;
+                /** @description Only those that the dashboard counts under this kind: bank transfers. */
+                attention?: "topups_waiting";
             };
             header?: {
                 /** @description The `ETag` of an earlier answer: 304 without a body when it still holds. */
@@ -18392,6 +19119,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Id of the top-up. */
                 topup: number;
             };
             cookie?: never;
@@ -18512,7 +19240,9 @@ export interface operations {
                 page?: number;
                 /** @description Items a page; values above 50 are taken as 50. */
                 per_page?: number;
+                /** @description Only those of this account. */
                 account_id?: number;
+                /** @description Only deliveries in this state. */
                 status?: "pending" | "sending" | "success" | "retry" | "failed" | "discarded";
             };
             header?: {
@@ -18561,6 +19291,130 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["AdminDeliveryList"];
+                };
+            };
+            /** @description Nothing has changed since the answer whose `ETag` was sent as `If-None-Match`. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Forbidden: `account_suspended`, `admin_required`, `insufficient_scope`, `role_required`, `second_factor_required` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Not Found: `section_disabled` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unprocessable Entity: `validation_failed` */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too Many Requests: `rate_limited` */
+            429: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Service Unavailable: `unavailable` */
+            503: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    "staff.webhooks.endpoints": {
+        parameters: {
+            query?: {
+                /** @description Page, counted from 1. */
+                page?: number;
+                /** @description Items a page; values above 50 are taken as 50. */
+                per_page?: number;
+                /** @description Only those of this account. */
+                account_id?: number;
+                /** @description Only those that the dashboard counts under this kind: active, and nothing arrives. */
+                attention?: "webhooks_failing";
+            };
+            header?: {
+                /** @description The `ETag` of an earlier answer: 304 without a body when it still holds. */
+                "If-None-Match"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "account_id": 1,
+                     *           "consecutive_failures": 1,
+                     *           "created_at": "2026-11-21T10:00:00Z",
+                     *           "disabled_reason": null,
+                     *           "email": "anna@example.com",
+                     *           "failing_since": "2026-11-21T10:00:00Z",
+                     *           "id": 1,
+                     *           "last_failure_at": "2026-11-21T10:00:00Z",
+                     *           "last_success_at": "2026-11-21T10:00:00Z",
+                     *           "status": "active",
+                     *           "url": "https://shop.example.com/"
+                     *         }
+                     *       ],
+                     *       "meta": {
+                     *         "last_page": 1,
+                     *         "page": 1,
+                     *         "per_page": 20,
+                     *         "total": 1
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["AdminEndpointList"];
                 };
             };
             /** @description Nothing has changed since the answer whose `ETag` was sent as `If-None-Match`. */

@@ -4512,6 +4512,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/services/{service}/restore": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Bring a service back that has ended
+         * @description As long as its final backup is kept; `available_actions` then has `restore`. Where its paid time is over, a period is paid at the price of its renewal: the money is set aside, the period begins when the service stands, and it comes back when it cannot be made. A service that we ended for another reason than money is brought back by support.
+         */
+        post: operations["services.restore"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/services/{service}/shell": {
         parameters: {
             query?: never;
@@ -6590,6 +6610,57 @@ export interface webhooks {
         patch?: never;
         trace?: never;
     };
+    "site_domain.contested": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Another account has proven control of a domain and takes it soon */
+        post: operations["event.site_domain.contested"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "site_domain.displaced": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** A domain of a site belongs to another account; the site goes on by its preview address */
+        post: operations["event.site_domain.displaced"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "site_domain.reinstated": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** A site answers to its domain again, which another account had */
+        post: operations["event.site_domain.reinstated"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "site_domain.removed": {
         parameters: {
             query?: never;
@@ -8290,6 +8361,11 @@ export interface components {
             /** Format: int64 */
             id: number;
             /**
+             * Format: date-time
+             * @description When another account, which has proven control, takes the domain unless you prove control before; null: nobody does
+             */
+            loses_at: string | null;
+            /**
              * @description How control was proven
              * @enum {string}
              */
@@ -9677,6 +9753,11 @@ export interface components {
         HostingVerify: {
             /** Format: date-time */
             checked_at: string | null;
+            /**
+             * Format: date-time
+             * @description When another account, which has proven control, takes the domain unless you prove control before; null: nobody does
+             */
+            loses_at: string | null;
             /** @enum {string} */
             method: "none" | "txt" | "nameservers" | "registration";
             /** @description Delegating the domain to these proves it too */
@@ -10972,6 +11053,7 @@ export interface components {
         MonitorsShield: {
             /** Format: int64 */
             cacheSeconds: number;
+            /** @example brightgreen */
             color: string;
             label: string;
             message: string;
@@ -14167,7 +14249,34 @@ export interface components {
             /** @description hosting; more may be added */
             type: string;
         };
+        WebhooksSiteDomainContestedObject: {
+            /** @description The name that the customer gave it, as people write it; name is a stand-in while it is displaced */
+            domain: string;
+            /** Format: int64 */
+            id: number;
+            /** @description primary, addon, alias, subdomain, redirect; more may be added */
+            kind: string;
+            name: string;
+            /** Format: int64 */
+            service_id: number;
+            /**
+             * Format: date-time
+             * @description Until when its holder can prove control too, and keep it
+             */
+            takes_at: string;
+        };
         WebhooksSiteDomainObject: {
+            /** Format: int64 */
+            id: number;
+            /** @description primary, addon, alias, subdomain, redirect; more may be added */
+            kind: string;
+            name: string;
+            /** Format: int64 */
+            service_id: number;
+        };
+        WebhooksSiteDomainOwnerObject: {
+            /** @description The name that the customer gave it, as people write it; name is a stand-in while it is displaced */
+            domain: string;
             /** Format: int64 */
             id: number;
             /** @description primary, addon, alias, subdomain, redirect; more may be added */
@@ -17710,6 +17819,7 @@ export interface operations {
                      *           "held_until": "2026-11-21T10:00:00Z",
                      *           "holds": true,
                      *           "id": 1,
+                     *           "loses_at": "2026-11-21T10:00:00Z",
                      *           "method": "none",
                      *           "nameservers": [
                      *             "ns1.example.net"
@@ -17837,6 +17947,7 @@ export interface operations {
                      *       "held_until": "2026-11-21T10:00:00Z",
                      *       "holds": true,
                      *       "id": 1,
+                     *       "loses_at": "2026-11-21T10:00:00Z",
                      *       "method": "none",
                      *       "nameservers": [
                      *         "ns1.example.net"
@@ -17970,6 +18081,7 @@ export interface operations {
                      *       "held_until": "2026-11-21T10:00:00Z",
                      *       "holds": true,
                      *       "id": 1,
+                     *       "loses_at": "2026-11-21T10:00:00Z",
                      *       "method": "none",
                      *       "nameservers": [
                      *         "ns1.example.net"
@@ -18076,6 +18188,7 @@ export interface operations {
                      *       "held_until": "2026-11-21T10:00:00Z",
                      *       "holds": true,
                      *       "id": 1,
+                     *       "loses_at": "2026-11-21T10:00:00Z",
                      *       "method": "none",
                      *       "nameservers": [
                      *         "ns1.example.net"
@@ -28219,7 +28332,7 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "color": "brightgreen",
+                     *       "color": "#1c4ed8",
                      *       "etag": "5f2c1a",
                      *       "icon": "icon",
                      *       "imprint_url": "https://panel.example.com/imprint",
@@ -28322,7 +28435,7 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "color": "brightgreen",
+                     *       "color": "#1c4ed8",
                      *       "etag": "5f2c1a",
                      *       "icon": "icon",
                      *       "imprint_url": "https://panel.example.com/imprint",
@@ -29830,6 +29943,7 @@ export interface operations {
                      *           "held_until": "2026-11-21T10:00:00Z",
                      *           "holds": true,
                      *           "id": 1,
+                     *           "loses_at": "2026-11-21T10:00:00Z",
                      *           "method": "none",
                      *           "nameservers": [
                      *             "ns1.example.net"
@@ -29957,6 +30071,7 @@ export interface operations {
                      *       "held_until": "2026-11-21T10:00:00Z",
                      *       "holds": true,
                      *       "id": 1,
+                     *       "loses_at": "2026-11-21T10:00:00Z",
                      *       "method": "none",
                      *       "nameservers": [
                      *         "ns1.example.net"
@@ -30090,6 +30205,7 @@ export interface operations {
                      *       "held_until": "2026-11-21T10:00:00Z",
                      *       "holds": true,
                      *       "id": 1,
+                     *       "loses_at": "2026-11-21T10:00:00Z",
                      *       "method": "none",
                      *       "nameservers": [
                      *         "ns1.example.net"
@@ -30196,6 +30312,7 @@ export interface operations {
                      *       "held_until": "2026-11-21T10:00:00Z",
                      *       "holds": true,
                      *       "id": 1,
+                     *       "loses_at": "2026-11-21T10:00:00Z",
                      *       "method": "none",
                      *       "nameservers": [
                      *         "ns1.example.net"
@@ -37309,6 +37426,7 @@ export interface operations {
                      *           "unicode_name": "shop.example.com",
                      *           "verification": {
                      *             "checked_at": "2026-11-21T10:00:00Z",
+                     *             "loses_at": "2026-11-21T10:00:00Z",
                      *             "method": "none",
                      *             "nameservers": [
                      *               "ns1.example.net"
@@ -37458,6 +37576,7 @@ export interface operations {
                      *       "unicode_name": "shop.example.com",
                      *       "verification": {
                      *         "checked_at": "2026-11-21T10:00:00Z",
+                     *         "loses_at": "2026-11-21T10:00:00Z",
                      *         "method": "none",
                      *         "nameservers": [
                      *           "ns1.example.net"
@@ -47908,7 +48027,10 @@ export interface operations {
                 /** @description Items a page; values above 50 are taken as 50. */
                 per_page?: number;
             };
-            header?: never;
+            header?: {
+                /** @description The `ETag` of an earlier answer: 304 without a body when it still holds. */
+                "If-None-Match"?: string;
+            };
             path: {
                 /** @description Id of the service */
                 service: number;
@@ -47920,6 +48042,7 @@ export interface operations {
             /** @description OK */
             200: {
                 headers: {
+                    ETag: components["headers"]["ETag"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -47965,6 +48088,13 @@ export interface operations {
                     "application/json": components["schemas"]["DnsRecordList"];
                     "text/dns": string;
                 };
+            };
+            /** @description Nothing has changed since the answer whose `ETag` was sent as `If-None-Match`. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
             401: {
@@ -48516,6 +48646,7 @@ export interface operations {
                      *           "unicode_name": "shop.example.com",
                      *           "verification": {
                      *             "checked_at": "2026-11-21T10:00:00Z",
+                     *             "loses_at": "2026-11-21T10:00:00Z",
                      *             "method": "none",
                      *             "nameservers": [
                      *               "ns1.example.net"
@@ -48665,6 +48796,7 @@ export interface operations {
                      *       "unicode_name": "shop.example.com",
                      *       "verification": {
                      *         "checked_at": "2026-11-21T10:00:00Z",
+                     *         "loses_at": "2026-11-21T10:00:00Z",
                      *         "method": "none",
                      *         "nameservers": [
                      *           "ns1.example.net"
@@ -48921,6 +49053,7 @@ export interface operations {
                      *       "unicode_name": "shop.example.com",
                      *       "verification": {
                      *         "checked_at": "2026-11-21T10:00:00Z",
+                     *         "loses_at": "2026-11-21T10:00:00Z",
                      *         "method": "none",
                      *         "nameservers": [
                      *           "ns1.example.net"
@@ -51005,6 +51138,8 @@ export interface operations {
             header?: {
                 /** @description With follow: the id of the last event that was received */
                 "Last-Event-ID"?: string;
+                /** @description The `ETag` of an earlier answer: 304 without a body when it still holds. */
+                "If-None-Match"?: string;
             };
             path: {
                 /** @description Id of the service */
@@ -51017,6 +51152,7 @@ export interface operations {
             /** @description OK */
             200: {
                 headers: {
+                    ETag: components["headers"]["ETag"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -51049,6 +51185,13 @@ export interface operations {
                     "application/json": components["schemas"]["LogsList"];
                     "text/event-stream": string;
                 };
+            };
+            /** @description Nothing has changed since the answer whose `ETag` was sent as `If-None-Match`. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
             401: {
@@ -52651,6 +52794,164 @@ export interface operations {
                 };
             };
             /** @description Unprocessable Entity: `idempotency_key_invalid`, `idempotency_key_reused`, `insufficient_funds`, `price_changed`, `renewal_not_allowed`, `service_suspended`, `validation_failed` */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too Many Requests: `rate_limited` */
+            429: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Service Unavailable: `unavailable` */
+            503: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    "services.restore": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Names what you intend, such as paying one order: 1 to 255 printable ASCII characters. A retry with the same key within 24 hours of its success is not charged again and gets the first answer, with `Idempotency-Replayed`. A refusal is not kept: the same key can be tried again, also with a corrected body.
+                 * @example 9f0c7c7e-1f5e-4d5e-9c1b-1f2b8f8a6d51
+                 */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /** @description Id of the service */
+                service: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "auto_renew": true,
+                     *       "available_actions": [
+                     *         "renew"
+                     *       ],
+                     *       "client_ref": "client-42",
+                     *       "created_at": "2026-11-21T10:00:00Z",
+                     *       "domain": "shop.example.com",
+                     *       "expires_at": "2027-11-21T10:00:00Z",
+                     *       "failure_key": null,
+                     *       "grace_until": null,
+                     *       "id": 1,
+                     *       "ipv4": "203.0.113.7",
+                     *       "ipv6": "2001:db8::7",
+                     *       "label": "Shop of Anna",
+                     *       "location": "tashkent",
+                     *       "monitor_id": 1,
+                     *       "nameservers": [
+                     *         "ns1.example.net"
+                     *       ],
+                     *       "next_renewal_attempt_at": "2027-11-21T10:00:00Z",
+                     *       "order_id": 1,
+                     *       "origin_url": "https://panel.example.com/origin",
+                     *       "panel_url": "https://panel.example.com/panel",
+                     *       "pending_change": null,
+                     *       "period_months": 12,
+                     *       "plan": {
+                     *         "id": 1,
+                     *         "name": "Shop of Anna",
+                     *         "slug": "start"
+                     *       },
+                     *       "provisioned_at": "2026-11-21T10:00:00Z",
+                     *       "renew_price": {
+                     *         "amount": 1250,
+                     *         "currency": "USD",
+                     *         "display": "$12.50",
+                     *         "usd_cents": 1250
+                     *       },
+                     *       "renewal_covered": true,
+                     *       "status": "active",
+                     *       "suspend_reason": null,
+                     *       "suspended_at": null,
+                     *       "tags": [
+                     *         "shop"
+                     *       ],
+                     *       "terminates_at": null,
+                     *       "type": "hosting",
+                     *       "unicode_domain": "shop.example.com"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Service"];
+                };
+            };
+            /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Forbidden: `account_suspended`, `insufficient_scope`, `sandbox_read_only` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Not Found: `not_found`, `section_disabled` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Conflict: `conflict`, `idempotency_in_progress` */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Request Entity Too Large: `payload_too_large` */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unprocessable Entity: `domain_unavailable`, `domain_verification_required`, `idempotency_key_invalid`, `idempotency_key_reused`, `insufficient_funds`, `restore_window_passed`, `service_not_active`, `service_suspended`, `validation_failed` */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -62322,6 +62623,183 @@ export interface operations {
                     };
                     /** @enum {string} */
                     type?: "site_domain.added";
+                };
+            };
+        };
+        responses: {
+            /** @description Nothing more is to be sent to this address. */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description It has arrived. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description It is sent again later. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    "event.site_domain.contested": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The id of the event. */
+                "webhook-id"?: string;
+                /** @description When it was sent, in seconds since 1970. */
+                "webhook-timestamp"?: string;
+                /** @description Signatures as of Standard Webhooks, one for each secret that is valid. */
+                "webhook-signature"?: string;
+                /** @description Lowercase hexadecimal HMAC-SHA256 of the body under the newest secret. */
+                "X-Service-Signature"?: string;
+                /** @description The same under the former secret, while a rotation lasts. */
+                "X-Service-Signature-Previous"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["WebhooksEnvelope"] & {
+                    data?: {
+                        object: components["schemas"]["WebhooksSiteDomainContestedObject"];
+                        /** @enum {boolean} */
+                        truncated?: false;
+                    } | {
+                        object: components["schemas"]["WebhooksStubObject"];
+                        /** @enum {boolean} */
+                        truncated: true;
+                    };
+                    /** @enum {string} */
+                    type?: "site_domain.contested";
+                };
+            };
+        };
+        responses: {
+            /** @description Nothing more is to be sent to this address. */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description It has arrived. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description It is sent again later. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    "event.site_domain.displaced": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The id of the event. */
+                "webhook-id"?: string;
+                /** @description When it was sent, in seconds since 1970. */
+                "webhook-timestamp"?: string;
+                /** @description Signatures as of Standard Webhooks, one for each secret that is valid. */
+                "webhook-signature"?: string;
+                /** @description Lowercase hexadecimal HMAC-SHA256 of the body under the newest secret. */
+                "X-Service-Signature"?: string;
+                /** @description The same under the former secret, while a rotation lasts. */
+                "X-Service-Signature-Previous"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["WebhooksEnvelope"] & {
+                    data?: {
+                        object: components["schemas"]["WebhooksSiteDomainOwnerObject"];
+                        /** @enum {boolean} */
+                        truncated?: false;
+                    } | {
+                        object: components["schemas"]["WebhooksStubObject"];
+                        /** @enum {boolean} */
+                        truncated: true;
+                    };
+                    /** @enum {string} */
+                    type?: "site_domain.displaced";
+                };
+            };
+        };
+        responses: {
+            /** @description Nothing more is to be sent to this address. */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description It has arrived. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description It is sent again later. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    "event.site_domain.reinstated": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The id of the event. */
+                "webhook-id"?: string;
+                /** @description When it was sent, in seconds since 1970. */
+                "webhook-timestamp"?: string;
+                /** @description Signatures as of Standard Webhooks, one for each secret that is valid. */
+                "webhook-signature"?: string;
+                /** @description Lowercase hexadecimal HMAC-SHA256 of the body under the newest secret. */
+                "X-Service-Signature"?: string;
+                /** @description The same under the former secret, while a rotation lasts. */
+                "X-Service-Signature-Previous"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["WebhooksEnvelope"] & {
+                    data?: {
+                        object: components["schemas"]["WebhooksSiteDomainOwnerObject"];
+                        /** @enum {boolean} */
+                        truncated?: false;
+                    } | {
+                        object: components["schemas"]["WebhooksStubObject"];
+                        /** @enum {boolean} */
+                        truncated: true;
+                    };
+                    /** @enum {string} */
+                    type?: "site_domain.reinstated";
                 };
             };
         };

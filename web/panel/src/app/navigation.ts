@@ -90,7 +90,7 @@ export const servicePages: Entry[] = [
   { to: "/logs", label: "nav.service.logs", icon: IconFileText, section: "service_management" },
   { to: "/statistics", label: "nav.service.statistics", icon: IconChartBar, section: "service_management" },
   { to: "/health", label: "nav.service.health", icon: IconHeartbeat, section: "security", only: "owner" },
-  { to: "/terminal", label: "nav.service.terminal", icon: IconTerminal2, section: "service_management", only: "owner" },
+  { to: "/terminal", label: "nav.service.terminal", icon: IconTerminal2, section: "service_management" },
   { to: "/agent", label: "nav.service.agent", icon: IconSparkles, section: "ai", only: "owner" },
 ];
 

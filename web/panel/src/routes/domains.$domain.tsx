@@ -1,10 +1,11 @@
 import { createFileRoute } from "@tanstack/react-router";
 
+import { there } from "~/app/there";
 import { domain } from "~/features/domains/api";
 import { DomainPage } from "~/features/domains/DomainPage";
 
 export const Route = createFileRoute("/domains/$domain")({
-  loader: ({ context, params }) => context.queryClient.prefetchQuery(domain(Number(params.domain))),
+  loader: ({ context, params }) => there(context.queryClient, domain(Number(params.domain))),
   component: Page,
 });
 

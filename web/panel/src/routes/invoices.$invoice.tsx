@@ -1,10 +1,11 @@
 import { createFileRoute } from "@tanstack/react-router";
 
+import { there } from "~/app/there";
 import { invoice } from "~/features/invoices/api";
 import { InvoicePage } from "~/features/invoices/InvoicePage";
 
 export const Route = createFileRoute("/invoices/$invoice")({
-  loader: ({ context, params }) => context.queryClient.prefetchQuery(invoice(Number(params.invoice))),
+  loader: ({ context, params }) => there(context.queryClient, invoice(Number(params.invoice))),
   component: Page,
 });
 

@@ -1,5 +1,6 @@
 import { createFileRoute } from "@tanstack/react-router";
 
+import { there } from "~/app/there";
 import { monitor, ranges, type Range } from "~/features/monitors/api";
 import { MonitorPage } from "~/features/monitors/MonitorPage";
 
@@ -9,7 +10,7 @@ export const Route = createFileRoute("/monitors/$monitor")({
   }),
   loaderDeps: ({ search }) => search,
   loader: ({ context, params, deps }) =>
-    context.queryClient.prefetchQuery(monitor(Number(params.monitor), deps.range ?? "24h")),
+    there(context.queryClient, monitor(Number(params.monitor), deps.range ?? "24h")),
   component: Page,
 });
 

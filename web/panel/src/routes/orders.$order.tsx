@@ -1,5 +1,6 @@
 import { createFileRoute } from "@tanstack/react-router";
 
+import { there } from "~/app/there";
 import { order } from "~/features/order/api";
 import { readChoice } from "~/features/order/choice";
 import { OrderPage, type Extras } from "~/features/order/OrderPage";
@@ -9,7 +10,7 @@ export const Route = createFileRoute("/orders/$order")({
     const { addons, register } = readChoice(search);
     return { addons, register, topup: Number(search.topup) || undefined };
   },
-  loader: ({ context, params }) => context.queryClient.prefetchQuery(order(Number(params.order))),
+  loader: ({ context, params }) => there(context.queryClient, order(Number(params.order))),
   component: Page,
 });
 

@@ -1,10 +1,11 @@
 import { createFileRoute } from "@tanstack/react-router";
 
+import { there } from "~/app/there";
 import { ticket } from "~/features/support/api";
 import { TicketPage } from "~/features/support/TicketPage";
 
 export const Route = createFileRoute("/support/$ticket")({
-  loader: ({ context, params }) => context.queryClient.prefetchQuery(ticket(Number(params.ticket))),
+  loader: ({ context, params }) => there(context.queryClient, ticket(Number(params.ticket))),
   component: Page,
 });
 

@@ -20,9 +20,11 @@ interface Props {
 export function PageHeader({ title, description, aside, actions }: Props) {
   const heading = useRef<HTMLHeadingElement>(null);
   const path = useRouterState({ select: (state) => state.location.pathname });
+  // Where the reader has arrived: the page that is left keeps its head until then.
+  const arrived = useRouterState({ select: (state) => state.resolvedLocation?.pathname });
   useEffect(() => {
     document.title = `${title} · ${boot.company}`;
-  }, [title]);
+  }, [title, arrived]);
   useEffect(() => {
     heading.current?.focus({ preventScroll: true });
   }, [path]);

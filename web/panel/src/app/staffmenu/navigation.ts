@@ -1,6 +1,7 @@
 import {
   IconActivity,
   IconArticle,
+  IconCertificate,
   IconChecks,
   IconCoin,
   IconCurrency,
@@ -15,6 +16,7 @@ import {
   IconReceiptTax,
   IconSearch,
   IconServer,
+  IconSettings,
   IconServer2,
   IconShoppingCart,
   IconSpeakerphone,
@@ -26,6 +28,7 @@ import {
   IconUsers,
   IconWebhook,
   IconWorld,
+  IconWorldWww,
   type Icon,
 } from "@tabler/icons-react";
 
@@ -49,6 +52,8 @@ export const staffPages: StaffEntry[] = [
   { to: "tickets", label: "nav.tickets", icon: IconMessages, operation: "staff.tickets.list" },
   { to: "customers", label: "nav.customers", icon: IconUsers, operation: "staff.customers.list" },
   { to: "services", label: "nav.services", icon: IconServer, operation: "staff.services.list" },
+  { to: "domains", label: "nav.domains", icon: IconWorldWww, operation: "staff.domains.list" },
+  { to: "certificates", label: "nav.certificates", icon: IconCertificate, operation: "staff.certificates.list" },
   { to: "orders", label: "nav.orders", icon: IconShoppingCart, operation: "staff.orders.list" },
   { to: "invoices", label: "nav.documents", icon: IconFileInvoice, operation: "staff.documents.list" },
   { to: "topups", label: "nav.topups", icon: IconCoin, operation: "staff.topups.waiting" },
@@ -67,6 +72,7 @@ export const staffPages: StaffEntry[] = [
   { to: "tax", label: "nav.tax", icon: IconReceiptTax, operation: "staff.tax_rules.get" },
   { to: "currencies", label: "nav.currencies", icon: IconCurrency, operation: "staff.currencies.list" },
   { to: "sections", label: "nav.sections", icon: IconToggleRight, operation: "staff.sections.list" },
+  { to: "settings", label: "nav.settings", icon: IconSettings, operation: "staff.settings.list" },
   { to: "brand", label: "nav.brand", icon: IconPalette, operation: "staff.company.get" },
   { to: "mails", label: "nav.mails", icon: IconMail, operation: "staff.mails.list" },
   { to: "staff", label: "nav.staff_list", icon: IconUserShield, operation: "staff.staff.list" },

@@ -4,9 +4,10 @@ import { useForm } from "@mantine/form";
 import { ApiFailure } from "~/api/failure";
 import { ErrorNote } from "~/ui/ErrorNote";
 import { useSubmit } from "~/ui/form";
+import type { DNSRecord } from "~/ui/RecordFields";
 
 import { createDomain, type HostedDomain } from "./api";
-import { Proof, type ProofRecord } from "./Proof";
+import { Proof } from "./Proof";
 import { t } from "./texts";
 import { nameProblem, targetProblem } from "./validate";
 
@@ -51,7 +52,7 @@ export function DomainForm({
   });
   const wanted =
     error instanceof ApiFailure && error.key === "domain_verification_required"
-      ? (error.details.record as ProofRecord | undefined)
+      ? (error.details.record as DNSRecord | undefined)
       : undefined;
   return (
     <form onSubmit={submit} noValidate>

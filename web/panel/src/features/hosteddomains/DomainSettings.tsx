@@ -6,11 +6,12 @@ import { Confirm } from "~/ui/Confirm";
 import { ErrorNote } from "~/ui/ErrorNote";
 import { useSubmit } from "~/ui/form";
 import { done } from "~/ui/notice";
+import { RecordFields } from "~/ui/RecordFields";
 import { Status } from "~/ui/Status";
 import { When } from "~/ui/When";
 
 import { updateDomain, type HostedDomain } from "./api";
-import { Fields, Proof } from "./Proof";
+import { Proof } from "./Proof";
 import { t } from "./texts";
 import { targetProblem, wantedRecords } from "./validate";
 
@@ -37,6 +38,11 @@ export function DomainSettings({
       )}
       {domain.displaced_name && (
         <Alert color="orange" variant="light" title={t("displaced", { name: domain.displaced_name })} />
+      )}
+      {verification.loses_at && (
+        <Alert color="red" variant="light" title={t("challenged")}>
+          {t("challenged.until")} <When time={verification.loses_at} />
+        </Alert>
       )}
       {!proven && (
         <Proof
@@ -66,7 +72,7 @@ export function DomainSettings({
       {dns.status !== "pointed" &&
         wantedRecords(domain.name, dns.expected, dns.found).map((record) => (
           <Group key={record.value} justify="space-between">
-            <Fields record={record} />
+            <RecordFields record={record} />
             <Status tone={record.there ? "good" : "warn"} label={t(record.there ? "dns.there" : "dns.missing")} />
           </Group>
         ))}

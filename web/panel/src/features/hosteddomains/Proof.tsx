@@ -5,16 +5,11 @@ import { useState } from "react";
 import { useAction } from "~/ui/action";
 import { Copy } from "~/ui/Copy";
 import { ErrorNote } from "~/ui/ErrorNote";
+import { RecordFields, type DNSRecord } from "~/ui/RecordFields";
 import { When } from "~/ui/When";
 
 import { checkClaim, type Claim } from "./api";
 import { t } from "./texts";
-
-export interface ProofRecord {
-  name: string;
-  type: string;
-  value: string;
-}
 
 /** The record that proves a domain, and a look for it now. */
 export function Proof({
@@ -24,7 +19,7 @@ export function Proof({
   onProven,
 }: {
   domain: string;
-  record: ProofRecord | null;
+  record: DNSRecord | null;
   nameservers?: string[];
   onProven: () => void | Promise<unknown>;
 }) {
@@ -39,7 +34,7 @@ export function Proof({
     <Alert color="orange" variant="light" icon={<IconShieldQuestion aria-hidden />} title={t("proof.title")}>
       <Stack gap="xs">
         <Text size="sm">{t("proof.text")}</Text>
-        {record && <Fields record={record} />}
+        {record && <RecordFields record={record} />}
         {servers.length > 0 && (
           <Text size="sm" component="div">
             {t("proof.nameservers")}{" "}
@@ -64,23 +59,5 @@ export function Proof({
         <ErrorNote error={error} />
       </Stack>
     </Alert>
-  );
-}
-
-/** A record of the DNS to copy, member by member. */
-export function Fields({ record }: { record: ProofRecord }) {
-  return (
-    <Group gap="md" component="dl" m={0}>
-      {(["type", "name", "value"] as const).map((member) => (
-        <div key={member}>
-          <Text component="dt" size="xs" c="dimmed">
-            {t(`record.${member}`)}
-          </Text>
-          <Text component="dd" m={0} size="sm">
-            <Copy value={record[member]} label={t(`record.${member}`)} />
-          </Text>
-        </div>
-      ))}
-    </Group>
   );
 }

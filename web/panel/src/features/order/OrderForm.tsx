@@ -27,6 +27,7 @@ import { newKey } from "~/api/client";
 import { ApiFailure } from "~/api/failure";
 import { isOn } from "~/app/boot";
 import { inLang, megabytes, money, number, percent, sum, times, type Money } from "~/i18n/formats";
+import { cleanDomain } from "~/ui/domainname";
 import { ErrorNote } from "~/ui/ErrorNote";
 import { Load } from "~/ui/Load";
 import { PageHeader } from "~/ui/PageHeader";
@@ -45,7 +46,6 @@ import {
 } from "./api";
 import {
   addonPrice,
-  cleanDomain,
   domainProblem,
   findPlan,
   findPrice,

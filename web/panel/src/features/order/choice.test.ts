@@ -1,16 +1,7 @@
 import { expect, test } from "vitest";
 
 import type { Addon, Plan } from "./api";
-import {
-  addonPrice,
-  cleanDomain,
-  domainProblem,
-  isAgreed,
-  readAddons,
-  readChoice,
-  saving,
-  writeAddons,
-} from "./choice";
+import { addonPrice, domainProblem, isAgreed, readAddons, readChoice, saving, writeAddons } from "./choice";
 
 const usd = (cents: number) => ({ usd_cents: cents, amount: cents, currency: "USD", display: "" });
 const plan = {
@@ -73,8 +64,4 @@ test.each([
   ["", "domain.empty"],
 ])("the name %j of a site", (typed, problem) => {
   expect(domainProblem(typed)).toBe(problem);
-});
-
-test("an address of a page becomes a name", () => {
-  expect(cleanDomain(" https://Example.com./a?b ")).toBe("example.com.".slice(0, -1));
 });

@@ -1,3 +1,5 @@
+import { cleanDomain } from "~/ui/domainname";
+
 import type { Addon, Order, Plan, Price, Product } from "./api";
 
 export const statuses = [
@@ -99,12 +101,3 @@ export function domainProblem(typed: string): DomainProblem | null {
   const good = labels.every((label) => /^[\p{L}\p{N}]([\p{L}\p{M}\p{N}-]{0,61}[\p{L}\p{M}\p{N}])?$/u.test(label));
   return labels.length > 1 && good && !/^\d+$/.test(labels.at(-1) ?? "") ? null : "domain.form";
 }
-
-/** What people paste: an address of a page becomes its name. */
-export const cleanDomain = (typed: string) =>
-  typed
-    .trim()
-    .toLowerCase()
-    .replace(/^https?:\/\//, "")
-    .replace(/[/?#].*$/, "")
-    .replace(/\.$/, "");

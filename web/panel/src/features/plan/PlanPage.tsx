@@ -4,7 +4,6 @@ import {
   Card,
   Group,
   Modal,
-  NativeSelect,
   NumberInput,
   Radio,
   SimpleGrid,
@@ -29,6 +28,7 @@ import { useSubmit } from "~/ui/form";
 import { Load } from "~/ui/Load";
 import { done } from "~/ui/notice";
 import { PageHeader } from "~/ui/PageHeader";
+import { RenewalForm } from "~/ui/RenewalForm";
 import { SectionCard } from "~/ui/SectionCard";
 import { Status, type Tone } from "~/ui/Status";
 import { When } from "~/ui/When";
@@ -90,6 +90,7 @@ export function PlanPage({ id }: { id: number }) {
 function Renewal({ service }: { service: Service }) {
   const changed = useChanged(service.id);
   const [opened, setOpened] = useState(false);
+  const shop = useQuery({ ...catalog, enabled: opened });
   const [flip, { busy, error }] = useAction(async (auto_renew: boolean) => {
     await update(service.id, { auto_renew });
     await changed();
@@ -124,8 +125,12 @@ function Renewal({ service }: { service: Service }) {
         )}
       </Stack>
       <Modal opened={opened} onClose={() => setOpened(false)} title={t("renew")}>
-        <RenewForm
+        <RenewalForm
           service={service}
+          products={shop.data?.data}
+          quote={(months) => renewalQuote(service.id, months)}
+          renew={(key, months, expected) => renew(service.id, key, months, expected)}
+          refusal={(error) => <ErrorNote error={error} />}
           onDone={async () => {
             setOpened(false);
             await changed();
@@ -134,55 +139,6 @@ function Renewal({ service }: { service: Service }) {
         />
       </Modal>
     </SectionCard>
-  );
-}
-
-function RenewForm({ service, onDone }: { service: Service; onDone: () => Promise<void> }) {
-  const shop = useQuery(catalog);
-  const periods =
-    shop.data?.data
-      .flatMap((product) => product.plans)
-      .find((plan) => plan.id === service.plan.id)
-      ?.prices.map((price) => price.period_months) ?? [];
-  const choices = [...new Set([service.period_months, ...periods])].sort((a, b) => a - b);
-  const [months, setMonths] = useState(service.period_months);
-  const quote = useQuery(renewalQuote(service.id, months));
-  const key = useRef(newKey());
-  const [run, { busy, error }] = useAction(async (expected: number) => {
-    await renew(service.id, key.current, months, expected);
-    await onDone();
-  });
-  const pay = async (expected: number) => {
-    if (!(await run(expected))) void quote.refetch(); // the price may be another one now
-  };
-  return (
-    <Stack>
-      <NativeSelect
-        label={t("period")}
-        value={String(months)}
-        onChange={(event) => {
-          key.current = newKey();
-          setMonths(Number(event.currentTarget.value));
-        }}
-        data={choices.map((one) => ({ value: String(one), label: t("months", { count: one }) }))}
-        data-autofocus
-      />
-      <Load query={quote}>
-        {(data) => (
-          <Stack>
-            <Text>
-              {t("renew.from")} <When time={data.starts_at} form="day" /> – <When time={data.expires_at} form="day" />
-            </Text>
-            <ErrorNote error={error} />
-            <Group justify="flex-end">
-              <Button loading={busy} onClick={() => void pay(data.total.usd_cents)}>
-                {t("pay", { amount: money(data.total) })}
-              </Button>
-            </Group>
-          </Stack>
-        )}
-      </Load>
-    </Stack>
   );
 }
 

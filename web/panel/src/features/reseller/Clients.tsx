@@ -1,11 +1,12 @@
 import { Alert, Button, Card, Group, Modal, NativeSelect, SimpleGrid, Stack, Text, TextInput } from "@mantine/core";
-import { IconDownload, IconLink, IconUsers } from "@tabler/icons-react";
+import { IconDownload, IconLink, IconPlus, IconUsers } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 
 import { money, number, percent } from "~/i18n/formats";
 import { useAction } from "~/ui/action";
 import { AnchorLink } from "~/ui/AnchorLink";
+import { ButtonLink } from "~/ui/ButtonLink";
 import { Copy } from "~/ui/Copy";
 import { DataTable } from "~/ui/DataTable";
 import { Empty } from "~/ui/Empty";
@@ -44,10 +45,20 @@ export function Clients({ search, onSearch }: { search: Search; onSearch: (next:
       failed(refused);
     }
   };
+  const sale = { world: world === "sandbox" ? world : undefined, client_ref: search.client_ref };
   const set = (next: Partial<Search>) => onSearch({ ...search, page: undefined, ...next });
   const filtered = Object.values(filter).some((value) => value !== undefined);
   return (
-    <Frame page="/reseller" world={world} onWorld={(next) => onSearch({ world: next })}>
+    <Frame
+      page="/reseller"
+      world={world}
+      onWorld={(next) => onSearch({ world: next })}
+      actions={
+        <ButtonLink to="/reseller/new" search={sale} leftSection={<IconPlus size={16} aria-hidden />}>
+          {t("title./reseller/new")}
+        </ButtonLink>
+      }
+    >
       <Stack gap="lg">
         <Figures world={world} />
         <SimpleGrid cols={{ base: 1, sm: 2, lg: 4 }}>
@@ -82,9 +93,14 @@ export function Clients({ search, onSearch }: { search: Search; onSearch: (next:
                 text={filtered ? undefined : t("none.text")}
                 action={
                   !filtered && (
-                    <AnchorLink to="/reseller/start" search={{ world }}>
-                      {t("title./reseller/start")}
-                    </AnchorLink>
+                    <Group justify="center">
+                      <ButtonLink to="/reseller/new" search={sale}>
+                        {t("none.sell")}
+                      </ButtonLink>
+                      <AnchorLink to="/reseller/start" search={{ world }}>
+                        {t("title./reseller/start")}
+                      </AnchorLink>
+                    </Group>
                   )
                 }
               />
@@ -113,13 +129,13 @@ export function Clients({ search, onSearch }: { search: Search; onSearch: (next:
                       label: t("column.service"),
                       render: (row) => (
                         <Stack gap={2}>
-                          {world === "live" ? (
-                            <AnchorLink to="/services/$service" params={{ service: String(row.id) }}>
-                              {row.label || (row.domain ?? `#${row.id}`)}
-                            </AnchorLink>
-                          ) : (
-                            <span>{row.label || (row.domain ?? `#${row.id}`)}</span>
-                          )}
+                          <AnchorLink
+                            to="/reseller/services/$resold"
+                            params={{ resold: String(row.id) }}
+                            search={{ world: world === "sandbox" ? world : undefined }}
+                          >
+                            {row.label || (row.domain ?? `#${row.id}`)}
+                          </AnchorLink>
                           <Text size="sm" c="dimmed">
                             {row.plan.slug}
                           </Text>

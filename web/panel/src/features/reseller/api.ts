@@ -109,6 +109,64 @@ export async function allServices(world: World, filter: Filter): Promise<Service
   return all;
 }
 
+/** One service, asked again each second while it is on its way: no event of the sandbox comes to the panel. */
+export const service = (world: World, id: number) =>
+  queryOptions({
+    queryKey: key(world, "service", id),
+    queryFn: ({ signal }) =>
+      call(
+        api.GET("/api/v1/reseller/services/{service}", {
+          params: { path: { service: id } },
+          headers: of(world),
+          signal,
+        }),
+      ),
+    refetchInterval: (query) => (query.state.data && onTheWay.has(query.state.data.status) ? 1000 : false),
+  });
+
+/** What happened to a service; the state is a part of the key, so that each change of it is read. */
+export const history = (world: World, id: number, status: Service["status"]) =>
+  queryOptions({
+    queryKey: key(world, "service", id, "history", status),
+    queryFn: ({ signal }) =>
+      call(
+        api.GET("/api/v1/reseller/services/{service}/events", {
+          params: { path: { service: id }, query: { per_page: 20 } },
+          headers: of(world),
+          signal,
+        }),
+      ),
+  });
+
+/** The tags that begin with a text. */
+export const clients = (world: World, q: string) =>
+  queryOptions({
+    queryKey: key(world, "clients", q),
+    queryFn: ({ signal }) =>
+      call(
+        api.GET("/api/v1/reseller/clients", {
+          params: { query: { per_page: 20, ...(q ? { q } : {}) } },
+          headers: of(world),
+          signal,
+        }),
+      ),
+  });
+
+/** What a new service costs now, with tax, and whether the wallet pays for it. Nothing is ordered. */
+export const quote = (world: World, plan: number, months: number) =>
+  queryOptions({
+    queryKey: key(world, "quote", plan, months),
+    queryFn: ({ signal }) =>
+      call(
+        api.POST("/api/v1/reseller/quotes", {
+          headers: of(world),
+          body: { items: [{ kind: "new", plan_id: plan, period_months: months }] },
+          signal,
+        }),
+      ),
+    staleTime: 0,
+  });
+
 export const createService = (world: World, body: components["schemas"]["ResellerCreateBody"], once: string) =>
   call(
     api.POST("/api/v1/reseller/services", {
@@ -117,6 +175,72 @@ export const createService = (world: World, body: components["schemas"]["Reselle
       body,
     }),
   );
+
+const one = (world: World, id: number) => ({ params: { path: { service: id } }, headers: of(world) });
+
+export const setService = (world: World, id: number, body: components["schemas"]["ResellerNoteBody"]) =>
+  call(api.PATCH("/api/v1/reseller/services/{service}", { ...one(world, id), body }));
+
+export const suspend = (world: World, id: number, reason: string) =>
+  call(
+    api.POST("/api/v1/reseller/services/{service}/suspend", {
+      ...one(world, id),
+      body: reason ? { reason } : {},
+    }),
+  );
+
+export const unsuspend = (world: World, id: number) =>
+  call(api.POST("/api/v1/reseller/services/{service}/unsuspend", one(world, id)));
+
+export const end = (world: World, id: number, when: "now" | "period_end") =>
+  call(
+    api.DELETE("/api/v1/reseller/services/{service}", {
+      params: { path: { service: id }, query: { when } },
+      headers: of(world),
+    }),
+  );
+
+/** What is sent once for each intent of a person. */
+const once = (world: World, id: number, intent: string) => ({
+  params: { path: { service: id }, header: { "Idempotency-Key": intent } },
+  headers: of(world),
+});
+
+export const restore = (world: World, id: number, intent: string) =>
+  call(api.POST("/api/v1/reseller/services/{service}/restore", once(world, id, intent)));
+
+/** What renewing would cost; nothing is changed. */
+export const renewalQuote = (world: World, id: number, months: number) =>
+  queryOptions({
+    queryKey: key(world, "renewal", id, months),
+    queryFn: () =>
+      call(
+        api.POST("/api/v1/reseller/services/{service}/renew", {
+          ...one(world, id),
+          body: { dry_run: true, period_months: months },
+        }),
+      ),
+    staleTime: 0,
+  });
+
+export const renew = (world: World, id: number, intent: string, months: number, expected: number) =>
+  call(
+    api.POST("/api/v1/reseller/services/{service}/renew", {
+      ...once(world, id, intent),
+      body: { period_months: months, expected_usd_cents: expected },
+    }),
+  );
+
+/** Looks into the DNS of a domain now for the record that proves it. */
+export async function checkClaim(world: World, domain: string) {
+  const claim = await call(api.POST("/api/v1/reseller/domain-claims", { headers: of(world), body: { domain } }));
+  return call(
+    api.POST("/api/v1/reseller/domain-claims/{claim}/check", {
+      params: { path: { claim: claim.id } },
+      headers: of(world),
+    }),
+  );
+}
 
 export const clientLink = (world: World, service: number) =>
   call(

@@ -12,6 +12,7 @@ import { Usage } from "~/ui/usage/Usage";
 import { When } from "~/ui/When";
 
 import { service, type Service } from "./api";
+import { BringBack } from "./BringBack";
 import { ServiceStatus } from "./status";
 import { t } from "./texts";
 
@@ -79,17 +80,32 @@ function StateNote({ service }: { service: Service }) {
           <Ways service={service.id} ways={["order", "support"]} />
         </Alert>
       );
-    case "terminating":
     case "terminated":
+      if (service.available_actions.includes("restore"))
+        return (
+          <Alert color="gray" title={t("note.kept")}>
+            <Stack gap="xs" align="flex-start">
+              <BringBack service={service} />
+              <Ways service={service.id} ways={["order", "support"]} />
+            </Stack>
+          </Alert>
+        );
+      return <Over service={service} />;
+    case "terminating":
     case "cancelled":
-      return (
-        <Alert color="gray" title={t(`note.${service.status}`)}>
-          <Ways service={service.id} ways={["order", "support"]} />
-        </Alert>
-      );
+      return <Over service={service} />;
     default:
       return null;
   }
+}
+
+/** Says of a service that is over what its owner can do instead. */
+function Over({ service }: { service: Service }) {
+  return (
+    <Alert color="gray" title={t(`note.${service.status as "terminating" | "terminated" | "cancelled"}`)}>
+      <Ways service={service.id} ways={["order", "support"]} />
+    </Alert>
+  );
 }
 
 type Way = "renew" | "top_up" | "plan" | "order" | "support";

@@ -24,3 +24,11 @@ export const service = (id: number) =>
     queryFn: ({ signal }) => call(api.GET("/api/v1/services/{service}", { params: { path: { service: id } }, signal })),
     refetchInterval: (query) => (query.state.data && isBusy(query.state.data) ? pace() : false),
   });
+
+/** Brings a service back that has ended; a period of it is paid where its paid time is over. */
+export const restore = (id: number, key: string) =>
+  call(
+    api.POST("/api/v1/services/{service}/restore", {
+      params: { path: { service: id }, header: { "Idempotency-Key": key } },
+    }),
+  );

@@ -15,7 +15,11 @@ import { t } from "./texts";
 
 /** Who of staff did what to whom, and why. */
 export function Audit({ search: raw, onSearch }: StaffPage) {
-  const filter = { account_id: numberIn(raw.account_id), action: textIn(raw.action) };
+  const filter = {
+    account_id: numberIn(raw.account_id),
+    action: textIn(raw.action),
+    request_id: textIn(raw.request_id),
+  };
   const query = useInfiniteQuery(audit(filter));
   const entries = query.data?.pages.flatMap((page) => page.data) ?? [];
   return (
@@ -34,7 +38,7 @@ export function Audit({ search: raw, onSearch }: StaffPage) {
           </>
         }
       />
-      <SimpleGrid cols={{ base: 1, sm: 2 }} mb="md">
+      <SimpleGrid cols={{ base: 1, sm: 3 }} mb="md">
         <Search
           key={`account ${filter.account_id ?? ""}`}
           label={t("audit.account")}
@@ -46,6 +50,12 @@ export function Audit({ search: raw, onSearch }: StaffPage) {
           label={t("audit.action")}
           initial={filter.action ?? ""}
           onSearch={(action) => onSearch({ ...filter, action: action || undefined })}
+        />
+        <Search
+          key={`request ${filter.request_id ?? ""}`}
+          label={t("audit.request")}
+          initial={filter.request_id ?? ""}
+          onSearch={(request) => onSearch({ ...filter, request_id: request || undefined })}
         />
       </SimpleGrid>
       <ErrorNote error={query.error} retry={() => void query.refetch()} />

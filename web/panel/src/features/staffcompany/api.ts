@@ -21,6 +21,7 @@ export async function accountOf(email: string) {
 interface AuditFilter {
   account_id?: number;
   action?: string;
+  request_id?: string;
 }
 
 export const audit = (filter: AuditFilter) =>
@@ -33,11 +34,12 @@ export const audit = (filter: AuditFilter) =>
   });
 
 /** The address of the log as a file. */
-export const exportOf = ({ account_id, action }: AuditFilter, format: "csv" | "ndjson") =>
+export const exportOf = ({ account_id, action, request_id }: AuditFilter, format: "csv" | "ndjson") =>
   addressOf("/api/v1/admin/audit/export", {
     format,
     ...(account_id ? { account_id: String(account_id) } : {}),
     ...(action ? { action } : {}),
+    ...(request_id ? { request_id } : {}),
   });
 
 export type Company = Schemas["Company"];

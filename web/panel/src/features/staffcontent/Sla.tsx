@@ -27,6 +27,7 @@ export function Sla({ search: raw, onSearch }: StaffPage) {
     <>
       <PageHeader title={t("sla.title")} description={t("sla.description")} />
       <Filter
+        mb="md"
         label={shared("column.status")}
         value={search.status}
         options={monthStatuses.map((one) => [one, t(`sla.${one}`)] as const)}

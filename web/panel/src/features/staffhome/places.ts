@@ -8,32 +8,33 @@ interface Place {
   search?: Record<string, string>;
 }
 
-const list = (to: string, status?: string): Place => ({ to: to, search: status ? { status } : undefined });
+const list = (to: string, search?: Record<string, string>): Place => ({ to, search });
 const one = (kind: string, id: number): Place => ({ to: `${kind}/${id}` });
 
-/** Where what needs attention is mended. */
-export function cure({ kind, oldest_id: id }: Attention): Place {
+/** Where what needs attention is mended: the list of exactly what the dashboard counts. */
+export function cure({ kind }: Attention): Place {
   switch (kind) {
     case "orders_processing":
-      return list("orders", "processing");
+      return list("orders", { attention: kind });
     case "services_provisioning":
-      return list("services", "provisioning");
     case "services_failed":
-      return list("services", "failed");
     case "services_ending":
-      return list("services", "terminating");
     case "renewals_failing":
+      return list("services", { attention: kind });
     case "certificates_failing":
-      return one("services", id);
+      return list("certificates", { attention: kind });
     case "topups_waiting":
-      return list("topups");
+      return list("topups", { attention: kind });
+    case "domains_waiting":
+      return list("domains", { attention: kind });
     case "tickets_waiting":
-      return list("tickets", "open");
+      return list("tickets", { status: "open" });
     case "jobs_failing":
+      return list("jobs", { state: "retryable", min_attempts: "3" });
     case "jobs_discarded":
+      return list("jobs", { state: "discarded" });
     case "queues_paused":
-    case "domains_waiting": // a registry is asked again by a job
-      return list("jobs");
+      return list("queues");
     case "addons_waiting":
       return list("addons");
     case "reviews_pending":
@@ -41,9 +42,9 @@ export function cure({ kind, oldest_id: id }: Attention): Place {
     case "sla_proposed":
       return list("sla");
     case "webhooks_failing":
-      return list("webhooks", "retry");
+      return list("webhook-endpoints", { attention: kind });
     case "nodes_silent":
-      return list("nodes");
+      return list("nodes", { attention: kind });
   }
 }
 
@@ -58,9 +59,16 @@ const broken = new Set<Attention["kind"]>([
 /** How bad it is: broken, or only waiting. */
 export const tone = (kind: Attention["kind"]): Tone => (broken.has(kind) ? "bad" : "warn");
 
-/** Where the page of a hit is: its own, or that of its customer. */
-export function pageOf({ kind, id, account_id: account }: Hit): Place | null {
+/**
+ * Where the page of a hit is: its own, or that of its customer. `q` is what was searched for; the audit log is for those who may
+ * read it.
+ */
+export function pageOf({ kind, id, account_id: account, title }: Hit, q: string, mayAudit: boolean): Place | null {
   switch (kind) {
+    case "job":
+      return list("jobs", { request_id: q });
+    case "domain":
+      return list("domains", { q: title });
     case "account":
       return one("customers", id);
     case "service":
@@ -75,6 +83,7 @@ export function pageOf({ kind, id, account_id: account }: Hit): Place | null {
     case "node":
       return list("nodes");
     default:
+      if (kind === "audit" && mayAudit) return list("audit", { request_id: q });
       return account > 0 ? one("customers", account) : null;
   }
 }

@@ -11,6 +11,7 @@ import { Pager } from "~/ui/Pager";
 import { Act } from "~/ui/staff/Act";
 import { useChanged } from "~/ui/staff/changed";
 import { Filter } from "~/ui/staff/Filter";
+import { Narrowed } from "~/ui/staff/Narrowed";
 import { numberIn, oneIn, textIn, type StaffPage } from "~/ui/staff/page";
 import { t as shared } from "~/ui/staff/texts";
 import { Status, type Tone } from "~/ui/Status";
@@ -41,19 +42,26 @@ export function Jobs({ search: raw, onSearch }: StaffPage) {
     state: oneIn(raw.state, jobStates),
     kind: textIn(raw.kind),
     queue: textIn(raw.queue),
+    min_attempts: numberIn(raw.min_attempts),
+    request_id: textIn(raw.request_id),
   };
   const query = useQuery(jobs(search));
   const [shown, setShown] = useState<number | null>(null);
   return (
     <>
       <PageHeader title={t("jobs.title")} description={t("jobs.description")} />
+      <Narrowed
+        on={search.request_id !== undefined || search.min_attempts !== undefined}
+        text={search.request_id && t("jobs.of_request", { request: search.request_id })}
+        onAll={() => onSearch({})}
+      />
       <Filters key={`${search.kind} ${search.queue}`} search={search} onSearch={onSearch} />
       <Load query={query}>
         {({ data, meta }) =>
           data.length === 0 ? (
             <Empty
               icon={IconChecks}
-              title={t(search.state || search.kind || search.queue ? "jobs.none.such" : "jobs.none")}
+              title={t(Object.values(search).some((one) => one !== undefined) ? "jobs.none.such" : "jobs.none")}
               text={t("jobs.none.text")}
             />
           ) : (

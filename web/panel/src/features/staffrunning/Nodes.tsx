@@ -13,11 +13,13 @@ import { PageHeader } from "~/ui/PageHeader";
 import { Act } from "~/ui/staff/Act";
 import { Facts, type Fact } from "~/ui/staff/Facts";
 import { readLabels, readTarget, writeLabels } from "~/ui/staff/labels";
+import { Narrowed } from "~/ui/staff/Narrowed";
+import { oneIn, type StaffPage } from "~/ui/staff/page";
 import { StaffLink } from "~/ui/staff/StaffLink";
 import { Status, type Tone } from "~/ui/Status";
 import { When } from "~/ui/When";
 
-import { addNode, drain, evacuate, maintain, nodes, recover, rejoin, resume, setNode, type Node } from "./api";
+import { addNode, drain, evacuate, maintain, nodes, recover, rejoin, resume, setNode, upgrade, type Node } from "./api";
 import { t } from "./texts";
 
 const tones: Record<string, Tone> = {
@@ -30,8 +32,9 @@ const tones: Record<string, Tone> = {
 };
 
 /** The hosting machines: their room and health, who may get more services, and the invitation of new ones. */
-export function Nodes() {
-  const query = useQuery(nodes);
+export function Nodes({ search: raw, onSearch }: StaffPage) {
+  const attention = oneIn(raw.attention, ["nodes_silent"] as const);
+  const query = useQuery(nodes({ attention }));
   const queries = useQueryClient();
   const [invited, setInvited] = useState<Schemas["AdminInvitation"] | null>(null);
   const refresh = () => queries.invalidateQueries({ queryKey: ["staff", "nodes"] });
@@ -60,6 +63,7 @@ export function Nodes() {
   return (
     <>
       <PageHeader title={t("nodes.title")} description={t("nodes.description")} actions={add} />
+      <Narrowed on={attention !== undefined} onAll={() => onSearch({})} />
       <Stack>
         {invited && (
           <Alert
@@ -211,6 +215,19 @@ function NodeCard({
             act={async ({ reason }) => {
               await maintain(name, !node.maintenance, reason);
               await refresh();
+            }}
+          />
+        )}
+        {node.behind && (
+          <Act
+            operation="staff.nodes.upgrade"
+            label={t("nodes.upgrade")}
+            text={t("nodes.upgrade.text", { name, version: node.version })}
+            reason="staff"
+            act={async ({ reason }) => {
+              await upgrade(name, reason);
+              await refresh();
+              done(t("nodes.upgraded", { name }));
             }}
           />
         )}

@@ -10,6 +10,7 @@ import { Pager } from "~/ui/Pager";
 import { CustomerLink } from "~/ui/staff/CustomerLink";
 import { Filter } from "~/ui/staff/Filter";
 import { numberIn, oneIn, type StaffPage } from "~/ui/staff/page";
+import { StaffLink } from "~/ui/staff/StaffLink";
 import { t as shared } from "~/ui/staff/texts";
 import { Status, type Tone } from "~/ui/Status";
 import { When } from "~/ui/When";
@@ -34,8 +35,13 @@ export function Webhooks({ search: raw, onSearch }: StaffPage) {
   const query = useQuery(deliveries(search));
   return (
     <>
-      <PageHeader title={t("webhooks.title")} description={t("webhooks.description")} />
+      <PageHeader
+        title={t("webhooks.title")}
+        description={t("webhooks.description")}
+        actions={<StaffLink to="webhook-endpoints">{t("endpoints.title")}</StaffLink>}
+      />
       <Filter
+        mb="md"
         label={shared("column.status")}
         value={search.status}
         options={deliveryStatuses.map((one) => [one, t(`delivery.${one}`)] as const)}

@@ -7,11 +7,12 @@ import type { readTarget } from "~/ui/staff/labels";
 export type Node = Schemas["AdminNode"];
 export const deliveryStatuses = ["pending", "sending", "success", "retry", "failed", "discarded"] as const;
 
-export const nodes = queryOptions({
-  queryKey: ["staff", "nodes"],
-  queryFn: ({ signal }) => call(staff.GET("/api/v1/admin/nodes", { signal })),
-  refetchInterval: 10_000,
-});
+export const nodes = (query: { attention?: "nodes_silent" }) =>
+  queryOptions({
+    queryKey: ["staff", "nodes", query],
+    queryFn: ({ signal }) => call(staff.GET("/api/v1/admin/nodes", { params: { query }, signal })),
+    refetchInterval: 10_000,
+  });
 
 type Target = ReturnType<typeof readTarget>;
 
@@ -21,6 +22,8 @@ export const drain = (node: string) => call(staff.POST("/api/v1/admin/nodes/{nod
 export const maintain = (node: string, on: boolean, reason: string) =>
   call(staff.PUT("/api/v1/admin/nodes/{node}/maintenance", { ...of(node), body: { on, reason } }));
 export const resume = (node: string) => call(staff.POST("/api/v1/admin/nodes/{node}/resume", of(node)));
+export const upgrade = (node: string, reason: string) =>
+  call(staff.POST("/api/v1/admin/nodes/{node}/upgrade", { ...of(node), body: { reason } }));
 export const rejoin = (node: string) => call(staff.POST("/api/v1/admin/nodes/{node}/rejoin", of(node)));
 export const setNode = (node: string, body: Schemas["StaffSetNodeBody"]) =>
   call(staff.PATCH("/api/v1/admin/nodes/{node}", { ...of(node), body }));
@@ -46,6 +49,8 @@ export interface JobSearch {
   state?: Job["state"];
   kind?: string;
   queue?: string;
+  min_attempts?: number;
+  request_id?: string;
 }
 
 export const jobs = (query: JobSearch) =>
@@ -86,9 +91,25 @@ export const deliveries = (query: { page?: number; status?: (typeof deliveryStat
     placeholderData: keepPreviousData,
   });
 
+export type Endpoint = Schemas["AdminEndpoint"];
+
+export const endpoints = (query: { page?: number; attention?: "webhooks_failing" }) =>
+  queryOptions({
+    queryKey: ["staff", "endpoints", query],
+    queryFn: ({ signal }) => call(staff.GET("/api/v1/admin/webhooks/endpoints", { params: { query }, signal })),
+    placeholderData: keepPreviousData,
+  });
+
 export const sections = queryOptions({
   queryKey: ["staff", "sections"],
   queryFn: ({ signal }) => call(staff.GET("/api/v1/admin/sections", { signal })),
 });
 export const setSection = (section: string, enabled: boolean) =>
   call(staff.PUT("/api/v1/admin/sections/{section}", { params: { path: { section } }, body: { enabled } }));
+
+export type Setting = Schemas["AdminSetting"];
+
+export const settings = queryOptions({
+  queryKey: ["staff", "settings"],
+  queryFn: ({ signal }) => call(staff.GET("/api/v1/admin/settings", { signal })),
+});

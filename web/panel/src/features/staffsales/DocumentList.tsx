@@ -20,6 +20,7 @@ export function DocumentList({ search: raw, onSearch }: StaffPage) {
     <>
       <PageHeader title={t("documents.title")} description={t("documents.description")} />
       <Filter
+        mb="md"
         label={t("kind")}
         value={search.kind}
         options={documentKinds.map((one) => [one, shared(`document.${one}`)] as const)}

@@ -5,11 +5,12 @@ import { DataTable } from "~/ui/DataTable";
 import { Empty } from "~/ui/Empty";
 import { Load } from "~/ui/Load";
 import { PageHeader } from "~/ui/PageHeader";
-import { numberIn, type StaffPage } from "~/ui/staff/page";
+import { numberIn, oneIn, type StaffPage } from "~/ui/staff/page";
 import { Pager } from "~/ui/Pager";
 import { Act } from "~/ui/staff/Act";
 import { useChanged } from "~/ui/staff/changed";
 import { CustomerLink } from "~/ui/staff/CustomerLink";
+import { Narrowed } from "~/ui/staff/Narrowed";
 import { t as shared } from "~/ui/staff/texts";
 import { usd } from "~/ui/staff/usd";
 import { When } from "~/ui/When";
@@ -18,12 +19,13 @@ import { confirmTopup, topups } from "./api";
 import { t } from "./texts";
 
 export function TopupList({ search: raw, onSearch }: StaffPage) {
-  const page = numberIn(raw.page) ?? 1;
-  const query = useQuery(topups(page));
+  const search = { page: numberIn(raw.page), attention: oneIn(raw.attention, ["topups_waiting"] as const) };
+  const query = useQuery(topups(search));
   const changed = useChanged();
   return (
     <>
       <PageHeader title={t("topups.title")} description={t("topups.description")} />
+      <Narrowed on={search.attention !== undefined} onAll={() => onSearch({})} />
       <Load query={query}>
         {({ data, meta }) =>
           data.length === 0 ? (
@@ -80,7 +82,7 @@ export function TopupList({ search: raw, onSearch }: StaffPage) {
                   },
                 ]}
               />
-              <Pager meta={meta} onChange={(next) => onSearch({ page: next })} />
+              <Pager meta={meta} onChange={(next) => onSearch({ ...search, page: next })} />
             </>
           )
         }

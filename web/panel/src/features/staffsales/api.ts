@@ -24,10 +24,10 @@ export const refund = (id: number, key: string, amount: number, reason: string) 
 export const retryOrder = (id: number, reason: string) =>
   call(staff.POST("/api/v1/admin/orders/{order}/retry", { params: { path: { order: id } }, body: { reason } }));
 
-export const topups = (page: number) =>
+export const topups = (query: { page?: number; attention?: "topups_waiting" }) =>
   queryOptions({
-    queryKey: ["staff", "topups", page],
-    queryFn: ({ signal }) => call(staff.GET("/api/v1/admin/topups", { params: { query: { page } }, signal })),
+    queryKey: ["staff", "topups", query],
+    queryFn: ({ signal }) => call(staff.GET("/api/v1/admin/topups", { params: { query }, signal })),
   });
 
 export const confirmTopup = (topup: number, received: number) =>

@@ -8,7 +8,8 @@ import { PageHeader } from "~/ui/PageHeader";
 import { numberIn, oneIn, textIn, type StaffPage } from "~/ui/staff/page";
 import { Pager } from "~/ui/Pager";
 import { Filter } from "~/ui/staff/Filter";
-import { services, serviceStatuses, ServiceTable, type ServiceStatus } from "~/ui/staff/lists";
+import { services, serviceStatuses, ServiceTable, stuckServices, type ServiceStatus } from "~/ui/staff/lists";
+import { Narrowed } from "~/ui/staff/Narrowed";
 import { Search } from "~/ui/staff/Search";
 import { t as shared } from "~/ui/staff/texts";
 
@@ -16,11 +17,17 @@ import { t } from "./texts";
 
 export function ServiceList({ search: raw, onSearch }: StaffPage) {
   const statuses = Object.keys(serviceStatuses) as ServiceStatus[];
-  const search = { page: numberIn(raw.page), status: oneIn(raw.status, statuses), node: textIn(raw.node) };
+  const search = {
+    page: numberIn(raw.page),
+    status: oneIn(raw.status, statuses),
+    node: textIn(raw.node),
+    attention: oneIn(raw.attention, stuckServices),
+  };
   const query = useQuery(services(search));
   return (
     <>
       <PageHeader title={t("title")} description={t("description")} />
+      <Narrowed on={search.attention !== undefined} onAll={() => onSearch({})} />
       <Group align="flex-end" mb="md">
         <Filter
           label={t("status")}

@@ -1,4 +1,4 @@
-import { Card, Group, Text, Title } from "@mantine/core";
+import { Card, Code, Group, Text, Title } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 
 import { Load } from "~/ui/Load";
@@ -164,6 +164,14 @@ function Facts({ data }: { data: Service }) {
     [t("fact.since"), <When key="since" time={data.created_at} />],
     [t("fact.until"), data.expires_at ? <When key="until" time={data.expires_at} /> : "–"],
   ];
+  if (data.renewal_failure)
+    facts.push([
+      t("fact.renewal"),
+      <Group key="renewal" gap="xs">
+        <Code>{data.renewal_failure}</Code>
+        {data.renewal_failed_at && <When time={data.renewal_failed_at} form="relative" />}
+      </Group>,
+    ]);
   if (data.suspend_reason)
     facts.push([
       t("fact.reason"),
@@ -202,6 +210,11 @@ function Moves({ id }: { id: number }) {
           <Text size="sm" c="dimmed">
             <When time={m.created_at} /> {m.state === "running" && t(`step.${m.step}`)}
           </Text>
+          {m.backup_at && (
+            <Text size="sm">
+              {t("move.backup")} <When time={m.backup_at} />
+            </Text>
+          )}
           {m.cause && (
             <Text size="sm" c="red">
               {m.cause}

@@ -1,4 +1,4 @@
-import { queryOptions } from "@tanstack/react-query";
+import { keepPreviousData, queryOptions } from "@tanstack/react-query";
 
 import { call } from "~/api/client";
 import { staff, type Schemas } from "~/api/staff";
@@ -45,3 +45,24 @@ export const moves = (id: number) =>
   });
 export const cancelMove = (move: number, reason: string) =>
   call(staff.POST("/api/v1/admin/moves/{move}/cancel", { params: { path: { move } }, body: { reason } }));
+
+export type RegisteredDomain = Schemas["AdminRegisteredDomain"];
+
+export const domains = (query: {
+  page?: number;
+  status?: RegisteredDomain["status"];
+  q?: string;
+  attention?: "domains_waiting";
+}) =>
+  queryOptions({
+    queryKey: ["staff", "domains", query],
+    queryFn: ({ signal }) => call(staff.GET("/api/v1/admin/domains", { params: { query }, signal })),
+    placeholderData: keepPreviousData,
+  });
+
+export const certificates = (query: { page?: number; attention?: "certificates_failing" }) =>
+  queryOptions({
+    queryKey: ["staff", "certificates", query],
+    queryFn: ({ signal }) => call(staff.GET("/api/v1/admin/certificates", { params: { query }, signal })),
+    placeholderData: keepPreviousData,
+  });

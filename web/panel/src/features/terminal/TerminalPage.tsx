@@ -3,7 +3,6 @@ import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useRef, useState } from "react";
 
 import { ApiFailure } from "~/api/failure";
-import { boot } from "~/app/boot";
 import { useAction } from "~/ui/action";
 import { ErrorNote } from "~/ui/ErrorNote";
 import { PageHeader } from "~/ui/PageHeader";
@@ -18,21 +17,6 @@ const tones: Record<State, Tone> = { connecting: "busy", open: "good", ended: "n
 
 /** A shell of the service. */
 export function TerminalPage({ service }: { service: number }) {
-  return (
-    <>
-      {boot.client ? (
-        <>
-          <PageHeader title={t("title")} />
-          <Alert color="blue" title={t("client")} />
-        </>
-      ) : (
-        <Shell service={service} />
-      )}
-    </>
-  );
-}
-
-function Shell({ service }: { service: number }) {
   const place = useRef<HTMLDivElement>(null);
   const below = useRef<HTMLInputElement>(null);
   const [attempt, setAttempt] = useState(0);

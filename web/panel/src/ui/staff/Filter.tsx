@@ -1,4 +1,4 @@
-import { NativeSelect } from "@mantine/core";
+import { NativeSelect, type MantineSpacing } from "@mantine/core";
 
 import { t } from "./texts";
 
@@ -9,6 +9,7 @@ export function Filter<V extends string>({
   options,
   all = t("filter.all"),
   onChange,
+  mb,
 }: {
   label: string;
   value: V | undefined;
@@ -16,6 +17,8 @@ export function Filter<V extends string>({
   /** What no choice means. */
   all?: string;
   onChange: (next: V | undefined) => void;
+  /** The margin below, where the filter stands alone. */
+  mb?: MantineSpacing;
 }) {
   return (
     <NativeSelect
@@ -24,6 +27,7 @@ export function Filter<V extends string>({
       onChange={(event) => onChange((event.currentTarget.value || undefined) as V | undefined)}
       data={[{ value: "", label: all }, ...options.map(([one, name]) => ({ value: one, label: name }))]}
       maw={260}
+      mb={mb}
     />
   );
 }

@@ -1,4 +1,4 @@
-import { Anchor } from "@mantine/core";
+import { Anchor, Code } from "@mantine/core";
 import { keepPreviousData, queryOptions, useQuery } from "@tanstack/react-query";
 
 import { addressOf, call } from "~/api/client";
@@ -56,14 +56,24 @@ interface Paged {
   account_id?: number;
 }
 
-export const services = (query: Paged & { status?: ServiceStatus; node?: string }) =>
+/** The kinds of the dashboard by which services are listed. */
+export const stuckServices = [
+  "services_provisioning",
+  "services_failed",
+  "renewals_failing",
+  "services_ending",
+] as const;
+
+export const services = (
+  query: Paged & { status?: ServiceStatus; node?: string; attention?: (typeof stuckServices)[number] },
+) =>
   queryOptions({
     queryKey: ["staff", "services", query],
     queryFn: ({ signal }) => call(staff.GET("/api/v1/admin/services", { params: { query }, signal })),
     placeholderData: keepPreviousData,
   });
 
-export const orders = (query: Paged & { status?: OrderStatus }) =>
+export const orders = (query: Paged & { status?: OrderStatus; attention?: "orders_processing" }) =>
   queryOptions({
     queryKey: ["staff", "orders", query],
     queryFn: ({ signal }) => call(staff.GET("/api/v1/admin/orders", { params: { query }, signal })),
@@ -126,6 +136,15 @@ export function ServiceTable({ rows, of }: { rows: Service[]; of?: number }) {
         { key: "plan", label: t("column.plan"), render: (row) => row.plan },
         { key: "place", label: t("column.place"), render: (row) => row.node ?? row.panel },
         { key: "status", label: t("column.status"), render: (row) => <ServiceState status={row.status} /> },
+        ...(rows.some((row) => row.renewal_failure)
+          ? [
+              {
+                key: "renewal",
+                label: t("column.renewal"),
+                render: (row: Service) => (row.renewal_failure ? <Code>{row.renewal_failure}</Code> : "–"),
+              },
+            ]
+          : []),
         {
           key: "expires",
           label: t("column.expires"),

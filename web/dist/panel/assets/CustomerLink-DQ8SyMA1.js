@@ -1,1 +1,0 @@
-import{a as e}from"./shared-DgqPMan8.js";import{Qi as t}from"./main-YHt9a2Gt.js";var n=t();function r({id:t,email:r}){return t===0?(0,n.jsx)(n.Fragment,{children:`–`}):(0,n.jsx)(e,{to:`customers/${t}`,children:r||`#${t}`})}export{r as t};

@@ -1,1 +1,0 @@
-import{Qi as e,Vn as t,Zn as n,rr as r}from"./main-YHt9a2Gt.js";var i=e();function a({facts:e}){return(0,i.jsx)(t,{gap:6,component:`dl`,m:0,children:e.map(([e,t])=>(0,i.jsxs)(r,{justify:`space-between`,gap:`xs`,children:[(0,i.jsx)(n,{component:`dt`,size:`sm`,c:`dimmed`,children:e}),(0,i.jsx)(n,{component:`dd`,m:0,size:`sm`,children:t})]},e))})}export{a as t};

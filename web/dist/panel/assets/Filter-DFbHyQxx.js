@@ -1,1 +1,0 @@
-import{R as e,i as t}from"./shared-DgqPMan8.js";import{Qi as n}from"./main-YHt9a2Gt.js";var r=n();function i({label:n,value:i,options:a,all:o=t(`filter.all`),onChange:s}){return(0,r.jsx)(e,{label:n,value:i??``,onChange:e=>s(e.currentTarget.value||void 0),data:[{value:``,label:o},...a.map(([e,t])=>({value:e,label:t}))],maw:260})}export{i as t};

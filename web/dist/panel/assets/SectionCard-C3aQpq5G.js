@@ -1,1 +1,0 @@
-import{V as e}from"./shared-DgqPMan8.js";import{Bn as t,Qi as n}from"./main-YHt9a2Gt.js";var r=n();function i({id:n,title:i,children:a,...o}){return(0,r.jsxs)(e,{withBorder:!0,component:`section`,"aria-labelledby":n,...o,children:[(0,r.jsx)(t,{order:2,id:n,mb:`sm`,children:i}),a]})}export{i as t};

@@ -1,1 +1,0 @@
-import{Zi as e}from"./main-YHt9a2Gt.js";import{p as t}from"./shared-DgqPMan8.js";function n(){let n=e();return async e=>{await n.invalidateQueries({queryKey:[`staff`]}),t(e)}}export{n as t};

@@ -1,1 +1,0 @@
-import{Ai as e,bt as t,xt as n}from"./main-YHt9a2Gt.js";var r=e({queryKey:[`me`],queryFn:({signal:e})=>n(t.GET(`/api/v1/me`,{signal:e}))});export{r as t};

@@ -1,1 +1,0 @@
-var e=e=>{let t=Number(e);return Number.isSafeInteger(t)&&t>0?t:void 0},t=e=>(typeof e==`string`||typeof e==`number`?String(e):``)||void 0,n=(e,t)=>t.find(t=>t===e);export{n,t as r,e as t};

@@ -1,1 +1,0 @@
-import{Mn as e,ki as t,yi as n}from"./main-YHt9a2Gt.js";import{t as r}from"./api-DuRrFNaL.js";var i=async({context:i,params:a})=>{let o=Number(a.service);if(!Number.isSafeInteger(o)||o<1)throw t();if(!n.client)try{await i.queryClient.ensureQueryData(r(o))}catch(n){if(n instanceof e&&n.status===404)throw t()}};export{i as loader};

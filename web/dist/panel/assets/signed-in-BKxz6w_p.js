@@ -1,1 +1,0 @@
-import{$i as e,Qi as t,Qt as n,na as r,wt as i,yi as a}from"./main-YHt9a2Gt.js";var o=r(e(),1),s=t();function c(){return(0,o.useEffect)(()=>{i.postMessage({account:a.account?.id}),window.close()},[]),(0,s.jsx)(`p`,{children:n(`session.close`)})}var l=c;export{l as component};

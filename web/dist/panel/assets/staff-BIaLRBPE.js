@@ -1,1 +1,0 @@
-import{pi as e}from"./main-YHt9a2Gt.js";import{t}from"./start-CJUCCYzd.js";var n,r=()=>n??=e({uz:()=>t(()=>import(`./staff.uz-CCySQy5q.js`),[]),ru:()=>t(()=>import(`./staff.ru-B8uXtemR.js`),[]),en:()=>t(()=>import(`./staff.en-D-xhsuNP.js`),[])});export{r as t};

@@ -1,1 +1,0 @@
-import{r as e}from"./shared-DgqPMan8.js";import{t}from"./texts-C3kSfi5E.js";import{Qi as n}from"./main-YHt9a2Gt.js";var r=n(),i={pending:`busy`,provisioning:`busy`,active:`good`,past_due:`warn`,suspended:`bad`,terminating:`busy`,terminated:`neutral`,failed:`bad`,cancelled:`neutral`};function a({status:n}){return(0,r.jsx)(e,{tone:i[n],label:t(`status.${n}`)})}export{a as t};

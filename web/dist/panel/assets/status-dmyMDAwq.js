@@ -1,1 +1,0 @@
-import{r as e}from"./shared-DgqPMan8.js";import{t}from"./texts-Cr5zINO3.js";import{Qi as n}from"./main-YHt9a2Gt.js";var r=n(),i={pending:`warn`,paid:`busy`,processing:`busy`,completed:`good`,failed:`bad`,refunded:`neutral`,cancelled:`neutral`,expired:`neutral`};function a({status:n}){return(0,r.jsx)(e,{tone:i[n],label:t(`status.${n}`)})}export{a as t};

@@ -1,1 +1,0 @@
-import{r as e}from"./shared-DgqPMan8.js";import{t}from"./texts-DPXo6FQh.js";import{Qi as n}from"./main-YHt9a2Gt.js";var r=n(),i={open:`busy`,waiting:`warn`,answered:`good`,closed:`neutral`};function a({status:n}){return(0,r.jsx)(e,{tone:i[n],label:t(`status.${n}`)})}export{a as t};

@@ -1,1 +1,0 @@
-import{_i as e}from"./main-YHt9a2Gt.js";var t=e(`stafftickets`);export{t};

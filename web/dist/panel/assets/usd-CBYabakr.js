@@ -1,1 +1,0 @@
-import{S as e}from"./shared-DgqPMan8.js";var t=t=>e({amount:t,currency:`USD`});export{t};

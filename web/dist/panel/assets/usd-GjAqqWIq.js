@@ -1,0 +1,1 @@
+import{E as e}from"./shared-D8mgISNZ.js";var t=t=>e({amount:t,currency:`USD`});export{t};
