@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"stead.dev/stead/internal/identity/account"
+	"stead.dev/stead/internal/identity/oauth"
 	"stead.dev/stead/internal/platform/api"
 	"stead.dev/stead/internal/platform/auth"
 	"stead.dev/stead/internal/platform/i18n"
@@ -106,11 +107,46 @@ func TestStaffSignInAsACustomer(t *testing.T) {
 			t.Errorf("%d operations are the owner's alone", refused)
 		}
 
+		// Who acts gets no token of the owner by the panel's own application, which needs no consent.
+		ask := url.Values{
+			"response_type": {"code"}, "client_id": {oauth.PanelClientID}, "redirect_uri": {a.cfg.BaseURL + "/panel/callback"}, "scope": {"profile"},
+			"code_challenge": {strings.Repeat("c", 43)}, "code_challenge_method": {"S256"},
+		}
+		if got := a.open(t, "/oauth/authorize?"+ask.Encode(), acting); got.status != http.StatusSeeOther || got.header.Get("Location") != "/panel/" {
+			t.Errorf("an application asks who acts: %s, to %s", got, got.header.Get("Location"))
+		}
+		ask.Set("prompt", "none")
+		if got := a.open(t, "/oauth/authorize?"+ask.Encode(), acting); !strings.Contains(got.header.Get("Location"), "error=login_required") {
+			t.Errorf("an application asks who acts, without a page: %s, to %s", got, got.header.Get("Location"))
+		}
+
+		unused, err := a.admin.SignInAs(t.Context(), fmt.Sprint(customer), member, "Ticket 17")
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, ticket, _ := strings.Cut(unused.URL, "ticket=")
+		if got := a.do(t, request{method: http.MethodGet, path: "/panel/api/v1/me", header: map[string]string{
+			"Cookie": "stead_session=" + ticket, "X-Stead-Panel": "1",
+		}}); got.status != http.StatusUnauthorized {
+			t.Errorf("a ticket is the token of a session: %s", got)
+		}
+
 		left := a.do(t, request{method: http.MethodPost, path: "/logout", header: map[string]string{
 			"Cookie": "stead_session=" + acting + "; stead_staff=" + own, "Sec-Fetch-Site": "same-origin",
 		}})
 		if setCookie(left, "stead_session") != own {
 			t.Errorf("leaving does not lead back to one's own session: %s", left)
+		}
+
+		// A session ends with what its member of staff is.
+		if acting = setCookie(a.open(t, unused.URL, own), "stead_session"); acting == "" || call(http.MethodGet, "/api/v1/me").status != http.StatusOK {
+			t.Fatal("the second ticket does not work")
+		}
+		if err := a.accounts.SetRole(t.Context(), member, ""); err != nil {
+			t.Fatal(err)
+		}
+		if got := call(http.MethodGet, "/api/v1/me"); got.status != http.StatusUnauthorized {
+			t.Errorf("who is staff no longer acts on: %s", got)
 		}
 	})
 }

@@ -65,11 +65,11 @@ func changesFrom(ctx context.Context, q db.Querier, serviceID, id int64, limit i
 // listChanges reads a page of a service's changes, the newest first; with a run only its own.
 func listChanges(ctx context.Context, q db.Querier, accountID, serviceID, runID int64, p page.Params) ([]change, error) {
 	return db.Collect(ctx, q, changeRows.Scan, `SELECT `+changeRows.Columns()+` FROM ai_changes
-		WHERE service_id = $1 AND account_id = $2 AND ($3 = 0 OR run_id = $3) ORDER BY id DESC LIMIT $4 OFFSET $5`, serviceID, accountID, runID, p.Limit(), p.Offset())
+		WHERE service_id = $1 AND account_id = $2 AND (CAST($3 AS BIGINT) = 0 OR run_id = $3) ORDER BY id DESC LIMIT $4 OFFSET $5`, serviceID, accountID, runID, p.Limit(), p.Offset())
 }
 
 func countChanges(ctx context.Context, q db.Querier, accountID, serviceID, runID int64) (n int, err error) {
-	err = q.QueryRow(ctx, `SELECT COUNT(*) FROM ai_changes WHERE service_id = $1 AND account_id = $2 AND ($3 = 0 OR run_id = $3)`, serviceID, accountID, runID).Scan(&n)
+	err = q.QueryRow(ctx, `SELECT COUNT(*) FROM ai_changes WHERE service_id = $1 AND account_id = $2 AND (CAST($3 AS BIGINT) = 0 OR run_id = $3)`, serviceID, accountID, runID).Scan(&n)
 	return n, err
 }
 

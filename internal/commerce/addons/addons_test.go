@@ -505,6 +505,28 @@ func TestAnOperatorMakesWhatIsMadeByHand(t *testing.T) {
 	})
 }
 
+func TestWhatIsMadeAfterARenewalIsPaidToItsEnd(t *testing.T) {
+	t.Parallel()
+	testkit.Engines(t, func(t *testing.T, d *db.DB, clk *clock.Fake) {
+		w := newWorld(t, d, clk)
+		id := w.bought("own", "1", `{"key": "address"}`)
+		before := w.balance(1)
+		renewed := w.number(`SELECT expires_at FROM test_services WHERE id = 1`) + int64(60*day/time.Microsecond)
+		w.exec(`UPDATE test_services SET expires_at = $1 WHERE id = 1`, renewed)
+		w.exec(`UPDATE test_purse SET balance = 119 WHERE account_id = 1`)
+		if err := w.Make(t.Context(), id, ""); !errors.Is(err, fault.InsufficientFunds) || w.balance(1) != 119 {
+			t.Errorf("without the money: %v, balance %d", err, w.balance(1))
+		}
+		w.exec(`UPDATE test_purse SET balance = $1 WHERE account_id = 1`, before)
+		if err := w.Make(t.Context(), id, ""); err != nil || w.balance(1) != before-120 {
+			t.Errorf("%v, balance %d of %d", err, w.balance(1), before)
+		}
+		if until := w.number(`SELECT paid_until FROM addons WHERE id = $1`, id); until != renewed {
+			t.Errorf("paid until %d, not %d", until, renewed)
+		}
+	})
+}
+
 func TestAddonsEndAndReturnWithTheirService(t *testing.T) {
 	t.Parallel()
 	testkit.Engines(t, func(t *testing.T, d *db.DB, clk *clock.Fake) {

@@ -7,6 +7,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"stead.dev/stead/internal/commerce/sale"
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/fault"
 )
@@ -36,7 +37,8 @@ func (s *Service) Waiting(ctx context.Context) ([]Waiting, error) {
 const maxValue = 200
 
 // Make records that an operator has set up an add-on. The value, such as an address, is shown to the customer. The money that
-// was held is captured, and from now on the add-on is renewed with its service.
+// was held is captured, and from now on the add-on is renewed with its service. Where the service was renewed while the add-on
+// waited, that time is paid now; fault.InsufficientFunds when the wallet does not cover it, and the add-on goes on waiting.
 func (s *Service) Make(ctx context.Context, id int64, value string) error {
 	value = strings.TrimSpace(value)
 	if utf8.RuneCountInString(value) > maxValue || !utf8.ValidString(value) || strings.ContainsFunc(value, unicode.IsControl) {
@@ -53,8 +55,39 @@ func (s *Service) Make(ctx context.Context, id int64, value string) error {
 		if !hasAccount(c) {
 			return fault.ServiceNotActive.New()
 		}
+		if err := s.catchUp(ctx, tx, a, c); err != nil {
+			return err
+		}
 		return s.activate(ctx, tx, id, c, value)
 	})
+}
+
+// catchUp sells the time by which a locked service was renewed since the add-on was bought. The add-on's own order has locked the
+// wallet before the service, so this order waits for nobody.
+func (s *Service) catchUp(ctx context.Context, tx *db.Tx, a addon, c sale.Contract) error {
+	if !c.ExpiresAt.After(a.paidUntil) {
+		return nil
+	}
+	from := a.paidUntil
+	if from.Before(tx.Now) {
+		from = tx.Now
+	}
+	each, err := s.Services.Cost(a.unitPrice, a.periodMonths, from, *c.ExpiresAt)
+	if err != nil {
+		return err
+	}
+	price, err := each.Mul(int64(a.quantity))
+	if err != nil {
+		return err
+	}
+	order, err := s.Orders.Begin(ctx, tx, sale.Purchase{
+		AccountID: a.accountID, Kind: "addon", ServiceID: a.serviceID, Title: a.name, Domain: c.Domain, ClientRef: c.ClientRef,
+		PeriodMonths: a.periodMonths, Quantity: a.quantity, Price: price,
+	})
+	if err != nil {
+		return err
+	}
+	return s.Orders.Complete(ctx, tx, order)
 }
 
 // Refuse records that an operator cannot set up an add-on. The money that was held is released.

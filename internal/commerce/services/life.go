@@ -23,6 +23,8 @@ var (
 const (
 	renewAgain   = day
 	paymentAgain = 10 * time.Minute
+	// paymentWait is how long after grace a payment on its way keeps a service online: as long as bank transfers take.
+	paymentWait = 14 * day
 )
 
 // act is one step in the life of a service.

@@ -228,6 +228,21 @@ func TestAServiceThatIsNotPaidEndsStepByStepAndIsToldOfEach(t *testing.T) {
 	})
 }
 
+func TestAPaymentThatNeverComesPreventsASuspensionForTwoWeeks(t *testing.T) {
+	t.Parallel()
+	engines(t, func(t *testing.T, w *world) {
+		w.openPurse()
+		w.Keeper = &keeper{kept: true}
+		w.used.paying = map[int64]bool{1: true}
+		id := w.active(ask("a.test"))
+		grace := w.record(id).expiresAt.Add(3 * day)
+		w.days(int(grace.Sub(w.clk.Now())/day) + 13)
+		w.same("within two weeks", PastDue, w.record(id).status)
+		w.days(2)
+		w.same("after them", Suspended, w.record(id).status)
+	})
+}
+
 func TestMoneyThatComesInBringsServicesBackTheFirstDueFirst(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, w *world) {

@@ -78,14 +78,17 @@ func (s *Service) runOut(ctx context.Context, tx *db.Tx, r record, terms sale.Te
 	return s.emitWith(ctx, tx, "service.termination_scheduled", now, map[string]any{"days": terms.Suspended})
 }
 
-// suspendUnpaid takes a service offline, unless a payment is on its way.
+// suspendUnpaid takes a service offline, unless a payment is on its way. Payments that are begun and never made do not keep it
+// online for ever.
 func (s *Service) suspendUnpaid(ctx context.Context, tx *db.Tx, r record, terms sale.Terms) (act, error) {
-	waiting, err := s.Payments.InFlight(ctx, tx, r.accountID)
-	if err != nil {
-		return "", err
-	}
-	if waiting {
-		return actWait, nil
+	if tx.Now.Before(r.graceUntil.Add(paymentWait)) {
+		waiting, err := s.Payments.InFlight(ctx, tx, r.accountID)
+		if err != nil {
+			return "", err
+		}
+		if waiting {
+			return actWait, nil
+		}
 	}
 	if err := setSuspendedUnpaid(ctx, tx, r.id, tx.Now.Add(days(terms.Suspended))); err != nil {
 		return "", err

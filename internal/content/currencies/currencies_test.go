@@ -96,6 +96,23 @@ func TestPricesAreShownByFreshRates(t *testing.T) {
 	})
 }
 
+func TestAPublisherThatFailsKeepsNoOtherFromBeingAsked(t *testing.T) {
+	t.Parallel()
+	testkit.Engines(t, func(t *testing.T, d *db.DB, clk *clock.Fake) {
+		failed := errors.New("no answer")
+		s, _ := newService(t, d, clk, &bank{err: failed})
+		second := &bank{}
+		second.gives("UZS", 12700, clk.Now())
+		s.Sources = append(s.Sources, second)
+		if err := s.Fetch(t.Context()); !errors.Is(err, failed) {
+			t.Errorf("the failure is not told: %v", err)
+		}
+		if all, err := s.List(t.Context()); err != nil || len(all) != 1 || all[0].Currency != "UZS" {
+			t.Errorf("%v, %v", all, err)
+		}
+	})
+}
+
 func TestARateThatIsRefusedChangesNothing(t *testing.T) {
 	t.Parallel()
 	testkit.Engines(t, func(t *testing.T, d *db.DB, clk *clock.Fake) {

@@ -2,6 +2,7 @@ package currencies
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"time"
 
@@ -127,13 +128,15 @@ func (s *Service) Remove(ctx context.Context, code string) error {
 	})
 }
 
-// Fetch asks the publishers. What an operator has set stays as long as it is fresh; a rate that is older than the one
-// that is stored is not taken.
+// Fetch asks the publishers, also when one of them fails. What an operator has set stays as long as it is fresh; a rate that is
+// older than the one that is stored is not taken.
 func (s *Service) Fetch(ctx context.Context) error {
+	var failed []error
 	for _, source := range s.Sources {
 		found, err := source.Fetch(ctx)
 		if err != nil {
-			return err
+			failed = append(failed, err)
+			continue
 		}
 		err = s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
 			stored, err := allRates(ctx, tx)
@@ -155,9 +158,7 @@ func (s *Service) Fetch(ctx context.Context) error {
 			}
 			return s.Signals.Send(ctx, tx, topic, "")
 		})
-		if err != nil {
-			return err
-		}
+		failed = append(failed, err)
 	}
-	return nil
+	return errors.Join(failed...)
 }

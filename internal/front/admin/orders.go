@@ -226,7 +226,7 @@ type DocumentFilter struct {
 // Documents reads a page of the documents that match, the newest first.
 func (a *Admin) Documents(ctx context.Context, f DocumentFilter, p page.Params) (*page.List[Document], error) {
 	all, err := paged(ctx, a.DB, p, documentRows, ` FROM invoices i JOIN account_users u ON u.id = i.account_id
-		WHERE u.sandbox_of IS NULL AND ($1 = 0 OR i.account_id = $1) AND (CAST($2 AS TEXT) = '' OR i.kind = $2)`, ` ORDER BY i.id DESC`, f.AccountID, f.Kind)
+		WHERE u.sandbox_of IS NULL AND (CAST($1 AS BIGINT) = 0 OR i.account_id = $1) AND (CAST($2 AS TEXT) = '' OR i.kind = $2)`, ` ORDER BY i.id DESC`, f.AccountID, f.Kind)
 	if err != nil {
 		return nil, err
 	}

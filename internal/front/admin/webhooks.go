@@ -35,5 +35,5 @@ var deliveryRows = db.Map(func(d *Delivery) db.Fields {
 // Deliveries reads a page of deliveries, the newest first; status and account, when given, select some.
 func (a *Admin) Deliveries(ctx context.Context, status string, account int64, p page.Params) (*page.List[Delivery], error) {
 	return paged(ctx, a.DB, p, deliveryRows, ` FROM webhooks_deliveries d JOIN webhooks_endpoints e ON e.id = d.endpoint_id JOIN webhooks_events v ON v.id = d.event_id
-		WHERE (CAST($1 AS TEXT) = '' OR d.status = $1) AND ($2 = 0 OR e.account_id = $2)`, ` ORDER BY d.id DESC`, status, account)
+		WHERE (CAST($1 AS TEXT) = '' OR d.status = $1) AND (CAST($2 AS BIGINT) = 0 OR e.account_id = $2)`, ` ORDER BY d.id DESC`, status, account)
 }

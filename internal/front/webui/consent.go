@@ -56,12 +56,12 @@ func (ui *UI) authorize(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	session := ui.session(r)
-	if session == nil {
+	if session == nil || session.ActingID != 0 { // who acts for the owner gives no application the owner's tokens
 		if ask.Prompt == "none" {
 			ui.toApplication(w, r, ask.SignInRequired().Redirect)
 			return
 		}
-		// Not reached: without a session this redirects to the sign-in.
+		// Not reached: without a session of the owner this redirects to the sign-in, or to the panel.
 		ui.requireSession(http.NotFound)(w, r)
 		return
 	}

@@ -295,7 +295,7 @@ func (s *Service) AuthenticateAgain(ctx context.Context, session Session) (Sessi
 	return s.admit(ctx, session, err, now)
 }
 
-// admit completes a session that was looked up with err, unless its account is shut, and notes its use.
+// admit completes a session that was looked up with err, unless its account or that of who acts is shut, and notes its use.
 func (s *Service) admit(ctx context.Context, session Session, err error, now time.Time) (Session, error) {
 	if errors.Is(err, fault.NotFound) {
 		return Session{}, fault.Unauthenticated.Wrap(err)
@@ -308,6 +308,15 @@ func (s *Service) admit(ctx context.Context, session Session, err error, now tim
 	}
 	if !session.Account.Open() {
 		return Session{}, fault.Unauthenticated.New()
+	}
+	if session.ActingID != 0 { // until the member of staff is one no longer
+		member, err := profile(ctx, s.DB, session.ActingID)
+		if err != nil {
+			return Session{}, err
+		}
+		if !member.Open() || member.Role == "" {
+			return Session{}, fault.Unauthenticated.New()
+		}
 	}
 	if now.Sub(session.LastSeenAt) >= seenEvery && !auth.IsUnattended(ctx) {
 		err = s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error { return touchSession(ctx, tx, session.ID) })

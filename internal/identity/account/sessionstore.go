@@ -27,9 +27,10 @@ func scanSession(r db.Row) (Session, error) {
 	return s, notFound(err)
 }
 
+// sessionByToken finds a session that a browser has entered: the ticket of one that waits for its member of staff is no token.
 func sessionByToken(ctx context.Context, q db.Querier, hash []byte, now time.Time) (Session, error) {
 	return scanSession(q.QueryRow(ctx, `SELECT `+sessionRows.Columns()+` FROM account_sessions s
-		WHERE `+alive+` AND s.token_hash = $3`, now, now.Add(-sessionIdle), hash))
+		WHERE `+alive+` AND s.token_hash = $3 AND s.device_hash <> s.token_hash`, now, now.Add(-sessionIdle), hash))
 }
 
 func sessionByID(ctx context.Context, q db.Querier, account, id int64, now time.Time) (Session, error) {

@@ -436,7 +436,7 @@ func (r *reader) cron() error {
 	}
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
-		fields := strings.Fields(line)
+		fields := strings.FieldsFunc(line, func(r rune) bool { return r == ' ' || r == '\t' })
 		if line == "" || line[0] == '#' || strings.Contains(fields[0], "=") {
 			continue
 		}

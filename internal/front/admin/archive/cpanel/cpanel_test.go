@@ -44,7 +44,7 @@ func sample(packed bool, t *testing.T) []byte {
 		{Name: top + "mysql/alice_wp.sql", Body: "CREATE TABLE a (b INT);\n"},
 		{Name: top + "va/alice.example", Body: "*: info@alice.example\ninfo@alice.example: info@alice.example, bob@example.org\nsales@alice.example: info@alice.example\nteam@alice.example: a@example.org,b@example.org\nrun@alice.example: |/bin/sh\nno@alice.example: :fail: No Such User Here\n"},
 		{Name: top + "dnszones/alice.example.db", Body: "$TTL 14400\n@ 86400 IN SOA ns1.old.example. root.old.example. (\n 2024050601 ; serial\n 3600 1800 1209600 86400 )\n@ 86400 IN NS ns1.old.example.\nalice.example. 14400 IN A 192.0.2.10\ncrm 14400 IN A 198.51.100.7\nalice.example. IN MX 0 alice.example.\n"},
-		{Name: top + "cron/alice", Body: "SHELL=\"/bin/bash\"\nMAILTO=\"a@b.c\"\n# note\n*/5 * * * * /usr/local/bin/php /home/alice/public_html/shop/cron.php date +\\%F\n@daily  echo  hi\n"},
+		{Name: top + "cron/alice", Body: "SHELL=\"/bin/bash\"\nMAILTO=\"a@b.c\"\n# note\n1 2 3 4 5\vcommand\n*/5 * * * * /usr/local/bin/php /home/alice/public_html/shop/cron.php date +\\%F\n@daily  echo  hi\n"},
 		{Name: top + "apache_tls/alice.example", Body: "KEY"},
 		{Name: "../../evil", Body: "x"},
 	}
