@@ -284,6 +284,11 @@ func TestEveryOperationOfStaff(t *testing.T) {
 				}
 			}
 		}
+		for _, list := range []string{"/invoices", "/webhooks/deliveries", "/services", "/orders"} { // more than 32 bits
+			if r := a.get(t, owner.token, "/api/v1/admin"+list+"?account_id=3000000000"); r.status != http.StatusOK {
+				t.Errorf("%s of an account that is not there: %s", list, r)
+			}
+		}
 		session := w.aSession(owner)
 		w.provedAgo(owner, time.Hour)
 		for _, op := range a.staff.Operations() {

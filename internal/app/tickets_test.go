@@ -9,6 +9,7 @@ import (
 
 	"stead.dev/stead/internal/identity/account"
 	"stead.dev/stead/internal/platform/auth"
+	"stead.dev/stead/internal/platform/fault"
 	"stead.dev/stead/internal/support/tickets"
 )
 
@@ -86,6 +87,41 @@ func TestTicketsAreAnsweredByMail(t *testing.T) {
 		if err != nil || len(all) != 2 || all[1].Body != "It works again." || all[1].Via != "mail" {
 			t.Errorf("%+v, %v", all, err)
 		}
+	})
+}
+
+// TestNobodyFillsTheDatabaseWithTickets: what an account writes in a day is bounded, by number and by the size of files.
+func TestNobodyFillsTheDatabaseWithTickets(t *testing.T) {
+	engines(t, nil, func(t *testing.T, a *App) {
+		c := a.application(t, false)
+		owner, another := a.customer(t, c, 0), a.customer(t, c, 0)
+		w := &world{App: a, t: t, owner: owner}
+		ticket := w.id(a.post(t, owner.token, "/api/v1/tickets", `{"subject": "One", "message": "Help."}`))
+		file := tickets.File{Name: "a.bin", Content: make([]byte, tickets.MaxFiles)}
+		write := func(m tickets.Message) error {
+			_, err := a.tickets.Write(t.Context(), owner.id, ticket, m)
+			return err
+		}
+		for range 20 {
+			if err := write(tickets.Message{Body: "More.", Files: []tickets.File{file}}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := write(tickets.Message{Body: "More.", Files: []tickets.File{file}}); !errors.Is(err, fault.LimitReached) {
+			t.Errorf("files without end: %v", err)
+		}
+		for range 200 - 21 {
+			if err := write(tickets.Message{Body: "More."}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := write(tickets.Message{Body: "More."}); !errors.Is(err, fault.LimitReached) {
+			t.Errorf("messages without end: %v", err)
+		}
+		if r := a.post(t, owner.token, "/api/v1/tickets", `{"subject": "Two", "message": "Help."}`); r.key() != "limit_reached" {
+			t.Errorf("in another ticket: %s", r)
+		}
+		w.id(a.post(t, another.token, "/api/v1/tickets", `{"subject": "One", "message": "Help."}`))
 	})
 }
 

@@ -3,6 +3,7 @@ package tickets
 import (
 	"context"
 	"strings"
+	"time"
 
 	"stead.dev/stead/internal/platform/brand"
 	"stead.dev/stead/internal/platform/clock"
@@ -75,8 +76,14 @@ type Question struct {
 	Message   Message
 }
 
-// maxOpen bounds the tickets of an account that are not closed.
-const maxOpen = 50
+// What an account may leave with the company's support, so that nobody fills its database.
+const (
+	// maxOpen bounds the tickets that are not closed.
+	maxOpen = 50
+	// maxDaily bounds the messages of a day, and maxDailyFiles their files together, in bytes.
+	maxDaily      = 200
+	maxDailyFiles = 20 * MaxFiles
+)
 
 // Ask opens a ticket.
 func (s *Service) Ask(ctx context.Context, n Question) (t Ticket, err error) {
@@ -100,6 +107,9 @@ func (s *Service) Ask(ctx context.Context, n Question) (t Ticket, err error) {
 		open, err := countOpen(ctx, tx, n.AccountID)
 		if err == nil && open >= maxOpen {
 			err = fault.LimitReached.With(fault.Fields{"limit": "tickets", "maximum": maxOpen})
+		}
+		if err == nil {
+			err = checkDay(ctx, tx, n.AccountID, m)
 		}
 		if err != nil {
 			return err
@@ -137,10 +147,32 @@ func (s *Service) Write(ctx context.Context, accountID, id int64, m Message) (ma
 		if _, err := ofAccount(ctx, tx, accountID, id); err != nil {
 			return err
 		}
+		if err := checkDay(ctx, tx, accountID, m); err != nil {
+			return err
+		}
 		made, err = s.add(ctx, tx, id, accountID, m, Open)
 		return err
 	})
 	return made, err
+}
+
+// checkDay refuses a message of a customer beyond those of a day: fault.LimitReached.
+func checkDay(ctx context.Context, tx *db.Tx, accountID int64, m Message) error {
+	written, size, err := writtenSince(ctx, tx, accountID, tx.Now.Add(-24*time.Hour))
+	if err != nil {
+		return err
+	}
+	for _, f := range m.Files {
+		size += f.Size
+	}
+	switch {
+	case written >= maxDaily:
+		return fault.LimitReached.With(fault.Fields{"limit": "messages", "maximum": maxDaily})
+	case size > maxDailyFiles:
+		return fault.LimitReached.With(fault.Fields{"limit": "attachments_bytes", "maximum": maxDailyFiles})
+	default:
+		return nil
+	}
 }
 
 func (s *Service) add(ctx context.Context, tx *db.Tx, id, author int64, m Message, next Status) (Message, error) {

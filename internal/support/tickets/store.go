@@ -3,6 +3,7 @@ package tickets
 import (
 	"context"
 	"errors"
+	"time"
 
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/fault"
@@ -57,6 +58,14 @@ func list(ctx context.Context, q db.Querier, f Filter, p page.Params) (all []Tic
 func countOpen(ctx context.Context, q db.Querier, accountID int64) (n int, err error) {
 	err = q.QueryRow(ctx, `SELECT COUNT(*) FROM tickets WHERE account_id = $1 AND status <> 'closed'`, accountID).Scan(&n)
 	return n, err
+}
+
+// writtenSince counts the messages of an account since a moment, and the bytes of their files.
+func writtenSince(ctx context.Context, q db.Querier, accountID int64, since time.Time) (written int, size int64, err error) {
+	err = q.QueryRow(ctx, `SELECT COUNT(DISTINCT m.id), CAST(COALESCE(SUM(a.size), 0) AS BIGINT)
+		FROM tickets t JOIN tickets_messages m ON m.ticket_id = t.id LEFT JOIN tickets_attachments a ON a.message_id = m.id
+		WHERE t.account_id = $1 AND NOT m.staff AND m.created_at > $2`, accountID, since).Scan(&written, &size)
+	return written, size, err
 }
 
 func insertTicket(ctx context.Context, tx *db.Tx, t Ticket) (id int64, err error) {
