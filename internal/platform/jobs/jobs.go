@@ -52,7 +52,36 @@ type contextMarker struct {
 
 // Work implements rivertype.WorkerMiddleware.
 func (m *contextMarker) Work(ctx context.Context, job *rivertype.JobRow, next func(context.Context) error) error {
-	return m.running.run(context.WithValue(ctx, runningKey{}, true), job.ID, next)
+	return storable(m.running.run(context.WithValue(ctx, runningKey{}, true), job.ID, next))
+}
+
+// mostText bounds the text of an error that is stored with its job, in bytes.
+const mostText = 4096
+
+// stored is an error with the text that is stored.
+type stored struct {
+	error
+
+	text string
+}
+
+func (e stored) Error() string { return e.text }
+func (e stored) Unwrap() error { return e.error }
+
+// storable makes the text of an error one that can be stored. A hosting machine may answer anything: PostgreSQL takes no NUL, and River
+// writes the results of several jobs at once, so that one which is refused holds up all others.
+func storable(err error) error {
+	if err == nil {
+		return nil
+	}
+	text := strings.ToValidUTF8(strings.ReplaceAll(err.Error(), "\x00", "\uFFFD"), "\uFFFD")
+	if len(text) > mostText {
+		text = strings.ToValidUTF8(text[:mostText], "") + "…"
+	}
+	if text == err.Error() {
+		return err
+	}
+	return stored{err, text}
 }
 
 // Cancel makes the job fail for good with err.

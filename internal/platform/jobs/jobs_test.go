@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"os"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -83,6 +84,34 @@ func TestAJobExistsExactlyWhenItsTransactionDoes(t *testing.T) {
 			t.Fatal(err)
 		}
 		testkit.Eventually(t, time.Minute, func() bool { return sum.Load() == 1 && ticks.Load() == 1 }, "the job and the periodic job ran")
+	})
+}
+
+func TestAnErrorThatCannotBeStoredHoldsUpNoOtherJob(t *testing.T) {
+	t.Parallel()
+	testkit.Engines(t, func(t *testing.T, d *db.DB, _ *clock.Fake) {
+		q := newQueue(t, d, func(_ context.Context, n int64) error {
+			if n == 1 {
+				return jobs.Cancel(errors.New("a\x00b\xff" + strings.Repeat("long", 1<<20)))
+			}
+			return nil
+		}, func() {})
+		for n := range int64(3) {
+			err := d.InTx(t.Context(), func(ctx context.Context, tx *db.Tx) error { return q.Enqueue(ctx, tx, countArgs{N: n}, nil) })
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		testkit.Eventually(t, time.Minute, func() bool {
+			var n int
+			err := d.QueryRow(t.Context(), `SELECT count(*) FROM river_job WHERE kind = 'test.count' AND state IN ('completed', 'cancelled')`).Scan(&n)
+			return err == nil && n == 3
+		}, "what the jobs have come to is written")
+		var text string
+		err := d.QueryRow(t.Context(), `SELECT CAST(errors AS TEXT) FROM river_job WHERE kind = 'test.count' AND state = 'cancelled'`).Scan(&text)
+		if err != nil || !strings.Contains(text, "long") || len(text) > 20_000 {
+			t.Errorf("%v, %d bytes: %.100s", err, len(text), text)
+		}
 	})
 }
 
