@@ -18,7 +18,7 @@ var claimRows = db.Map(func(c *claim) db.Fields {
 		"c.proven_at": &c.provenAt, "c.leads_here_at": &c.leadsHereAt, "c.delegated_at": &c.delegatedAt,
 		"c.takes_at": &c.takesAt, "c.attempts": &c.attempts, "c.checked_at": &c.checkedAt, "c.check_at": &c.checkAt,
 		"c.created_at": &c.createdAt, "h.domain IS NOT NULL": &c.holds, "h.held_until": &c.heldUntil,
-		`(SELECT min(o.takes_at) FROM claims_domains o WHERE o.domain = h.domain AND o.account_id <> c.account_id)`: &c.losesAt,
+		`(SELECT min(o.takes_at) FROM claims_domains o WHERE o.domain = h.domain AND o.account_id <> c.account_id AND o.takes_at IS NOT NULL)`: &c.losesAt,
 	}
 })
 

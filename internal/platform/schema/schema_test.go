@@ -20,7 +20,7 @@ var platform = []string{"idempotency", "outbox", "section", "keycheck", "replica
 
 var (
 	fileName = regexp.MustCompile(`^(\d{4})_([a-z]+)(_[a-z_]+)?\.sql$`)
-	changed  = regexp.MustCompile(`(?m)^(?:CREATE (?:\{\{unlogged\}\} )?TABLE|CREATE (?:UNIQUE )?INDEX \w+ ON|ALTER TABLE|DROP TABLE|INSERT INTO|UPDATE|DELETE FROM) (\w+)`)
+	changed  = regexp.MustCompile(`(?m)^(?:CREATE (?:\{\{unlogged\}\} )?TABLE|CREATE (?:UNIQUE )?INDEX (?:\{\{online\}\} )?\w+ ON|ALTER TABLE|DROP TABLE|INSERT INTO|UPDATE|DELETE FROM) (\w+)`)
 )
 
 // migrations are the names of the files, in the order in which they run.
