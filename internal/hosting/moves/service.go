@@ -375,9 +375,16 @@ func (s *Service) begin(ctx context.Context, tx *db.Tx, m Move) (Move, error) {
 	}
 	if !ok {
 		had, err := underWay(ctx, tx, m.ServiceID)
-		switch {
-		case err != nil || m.Kind != Recover:
+		if err != nil || m.Kind != Recover {
 			return had, err
+		}
+		// Its own step may be about to commit: what is decided here is decided of what that leaves.
+		if had, err = lock(ctx, tx, had.ID); err != nil {
+			return had, err
+		}
+		switch {
+		case had.Step == Undo || had.Step == Leave || had.Step == Keep || had.Step == Closed:
+			return s.begin(ctx, tx, m)
 		case had.committed() && had.To == m.From:
 			// The machine that it has come to died before all was there. What that move says of it stays, and this one begins.
 			had = had.apply(on(Leave).because(fault.PanelUnreachable.Key, "the machine to which it came died before all was restored"), tx.Now)
