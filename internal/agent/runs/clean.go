@@ -16,14 +16,10 @@ const (
 	mostRounds = 200                  // of one job; the next one goes on
 )
 
-// clean removes what is too old: changes with their contents and what lies in the trash, conversations and events.
+// clean removes what is too old: changes with their contents and what lies in the trash, conversations and events. What cannot be
+// removed of one account keeps nothing of others.
 func (s *Service) clean(ctx context.Context) error {
-	if err := s.cleanChanges(ctx); err != nil {
-		return err
-	}
-	if err := s.cleanConversations(ctx); err != nil {
-		return err
-	}
+	failed := errors.Join(s.cleanChanges(ctx), s.cleanConversations(ctx))
 	for _, remove := range []func(ctx context.Context, tx *db.Tx) (int64, error){
 		func(ctx context.Context, tx *db.Tx) (int64, error) { return removeOldBlobs(ctx, tx, tx.Now, mostClean) },
 		func(ctx context.Context, tx *db.Tx) (int64, error) {
@@ -39,11 +35,11 @@ func (s *Service) clean(ctx context.Context) error {
 				return err
 			})
 			if err != nil {
-				return err
+				return errors.Join(failed, err)
 			}
 		}
 	}
-	return nil
+	return failed
 }
 
 // cleanChanges forgets changes that are too old to be undone. One whose file in the trash cannot be removed now is tried
@@ -73,7 +69,8 @@ func (s *Service) empty(ctx context.Context, c change) error {
 	}
 	for _, name := range []string{c.toPath, part(c.toPath)} {
 		err = project.files.Remove(ctx, project.ref, name, true)
-		if err != nil && !errors.Is(err, panel.ErrNotFound) && !errors.Is(err, panel.ErrSuspended) {
+		// What its owner has made read-only stays.
+		if err != nil && !errors.Is(err, panel.ErrNotFound) && !errors.Is(err, panel.ErrSuspended) && !errors.Is(err, panel.ErrPathNotAllowed) {
 			return err
 		}
 	}
@@ -81,9 +78,10 @@ func (s *Service) empty(ctx context.Context, c change) error {
 }
 
 func (s *Service) cleanConversations(ctx context.Context) error {
-	silent, err := silentConversations(ctx, s.DB, s.Clock.Now().Add(-silentFor), mostClean)
-	for _, id := range silent {
-		err = errors.Join(err, s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error { return removeConversation(ctx, tx, id) }))
+	before := s.Clock.Now().Add(-silentFor)
+	all, err := silentConversations(ctx, s.DB, before, mostClean)
+	for _, id := range all {
+		err = errors.Join(err, s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error { return removeSilent(ctx, tx, id, before) }))
 	}
 	return err
 }

@@ -3,6 +3,8 @@ package runs
 import (
 	"context"
 	"errors"
+	"fmt"
+	"runtime/debug"
 	"sync"
 	"time"
 
@@ -103,7 +105,7 @@ func (s *Service) perform(ctx context.Context, r run) error {
 	w := &worker{Service: s, id: r.id, epoch: r.epoch, stop: make(chan struct{})}
 	var keeping sync.WaitGroup
 	keeping.Go(func() { w.keep(ctx, stop) })
-	err := w.goOn(ctx)
+	err := w.guarded(ctx)
 	ended := ctx.Err() != nil
 	stop()
 	keeping.Wait()
@@ -115,6 +117,16 @@ func (s *Service) perform(ctx context.Context, r run) error {
 	default:
 		return errors.Join(err, w.giveBack(context.WithoutCancel(ctx), retryAfter))
 	}
+}
+
+// guarded is goOn whose panic is an error: one run ends, not the process.
+func (w *worker) guarded(ctx context.Context) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("runs: panic: %v\n%s", v, debug.Stack())
+		}
+	}()
+	return w.goOn(ctx)
 }
 
 // keep renews the lease until ctx ends, and ends it when the lease was lost.

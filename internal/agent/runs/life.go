@@ -51,6 +51,8 @@ func (s situation) next(now time.Time) action {
 		return end(ServiceChanged)
 	case s.cancelling:
 		return end(Stopped)
+	case s.kind == Agent && s.conversationID == nil: // it was removed; nothing is left to be asked
+		return end(Interrupted)
 	case s.resumes > mostResume || s.lost > mostLost:
 		return end(Interrupted)
 	case s.deadline != nil && !now.Before(*s.deadline):

@@ -81,12 +81,17 @@ func (s *Service) ownOperations() []api.Route {
 			Scopes: read, Summary: "Follow a run of the AI agent", ContentTypes: []string{sse.ContentType},
 			Description: "Server-sent events: run.started, step.started, message.delta, tool.started, tool.finished, change.recorded, approval.required, approval.decided, " +
 				"usage, and run.completed, run.failed or run.cancelled at the end. Those after `Last-Event-ID`, else all of the last seven days. The stream ends with the run, or after an hour.",
-			Errors: []*fault.Def{fault.NotFound},
+			Errors: []*fault.Def{fault.NotFound, fault.LimitReached},
 			Stream: func(ctx context.Context, p auth.Principal, in *eventsIn, w http.ResponseWriter, _ *http.Request) error {
 				r, err := s.find(ctx, p.AccountID, in.Service, in.Run)
 				if err != nil {
 					return err
 				}
+				done, err := s.openStream(p.AccountID)
+				if err != nil {
+					return err
+				}
+				defer done()
 				return s.stream(ctx, w, r, in.LastID)
 			},
 		},

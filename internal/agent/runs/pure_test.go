@@ -65,8 +65,8 @@ func TestPathsStayInTheHome(t *testing.T) {
 func TestWhatIsDoneNextWithARun(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC)
-	later, a, b := now.Add(time.Minute), "a", "b"
-	working := run{kind: Agent, status: Running, terms: terms{Steps: 5}, steps: 1, deadline: &later}
+	later, talk, a, b := now.Add(time.Minute), int64(1), "a", "b"
+	working := run{kind: Agent, conversationID: &talk, status: Running, terms: terms{Steps: 5}, steps: 1, deadline: &later}
 	with := func(f func(s *situation)) situation {
 		s := situation{run: working}
 		f(&s)
@@ -85,6 +85,7 @@ func TestWhatIsDoneNextWithARun(t *testing.T) {
 		"it is to end":                {with(func(s *situation) { s.cancelling = true }), end(Stopped)},
 		"its processes died":          {with(func(s *situation) { s.resumes = 3 }), end(Interrupted)},
 		"they died over a change":     {with(func(s *situation) { s.resumes, s.changes = 3, []change{{status: prepared}} }), end(Interrupted)},
+		"it has no conversation":      {with(func(s *situation) { s.conversationID = nil }), end(Interrupted)},
 		"answers were lost":           {with(func(s *situation) { s.lost = 3 }), end(Interrupted)},
 		"its time is over":            {with(func(s *situation) { s.deadline = &now }), end(TimeLimit)},
 		"an undo is complete":         {with(func(s *situation) { s.kind = Undo }), end(Done)},

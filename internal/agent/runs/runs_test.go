@@ -1,12 +1,17 @@
 package runs
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 
 	"stead.dev/stead/internal/hosting/site/sitetest"
+	"stead.dev/stead/internal/platform/db"
+	"stead.dev/stead/internal/platform/fault"
 )
 
 // hours is a task that reads the page and edits it.
@@ -201,4 +206,46 @@ func TestNobodyAnswersForADay(t *testing.T) {
 		}
 		w.whole()
 	})
+}
+
+func TestAConversationIsRemovedOrGoesOn(t *testing.T) {
+	t.Parallel()
+	engines(t, hours, func(w *world) {
+		ctx := w.T.Context()
+		for range 20 {
+			var talk int64
+			w.Must(w.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) (err error) {
+				talk, err = insertConversation(ctx, tx, conversation{accountID: sitetest.Owner, serviceID: mine, title: "x", status: Idle})
+				return err
+			}))
+			var both sync.WaitGroup
+			both.Go(func() { _ = w.forget(ctx, sitetest.Owner, mine, talk) })
+			both.Go(func() { _, _ = w.start(ctx, sitetest.Owner, mine, "say", &talk) })
+			both.Wait()
+			var lost int
+			w.Must(w.DB.QueryRow(ctx, `SELECT COUNT(*) FROM ai_runs WHERE kind = 'agent' AND conversation_id IS NULL`).Scan(&lost))
+			if lost > 0 {
+				w.T.Fatal("a run has no conversation")
+			}
+			w.Must(w.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error { return w.endAll(ctx, tx, sitetest.Owner, 0) }))
+		}
+	})
+}
+
+func TestStreamsOfAnAccountAreBounded(t *testing.T) {
+	t.Parallel()
+	s := New(Config{})
+	for range streamsMost {
+		if _, err := s.openStream(1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := s.openStream(1); !errors.Is(err, fault.LimitReached) {
+		t.Errorf("beyond the bound: %v", err)
+	}
+	done, err := s.openStream(2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	done()
 }

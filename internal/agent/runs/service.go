@@ -14,6 +14,7 @@ import (
 	"stead.dev/stead/internal/platform/outbox"
 	"stead.dev/stead/internal/platform/page"
 	"stead.dev/stead/internal/platform/secret"
+	"stead.dev/stead/internal/platform/semaphore"
 	"stead.dev/stead/internal/port/llm"
 	"stead.dev/stead/internal/port/panel"
 )
@@ -44,10 +45,14 @@ type Config struct {
 type Service struct {
 	Config
 	Needs
+
+	streams semaphore.Keyed[int64] // of events, by account
 }
 
 // New makes the section.
-func New(c Config) *Service { return &Service{Config: c} }
+func New(c Config) *Service {
+	return &Service{Config: c, streams: semaphore.Keyed[int64]{Each: streamsMost}}
+}
 
 // Connect gives the section what it needs of others.
 func (s *Service) Connect(n Needs) { s.Needs = n }
@@ -189,7 +194,7 @@ func (s *Service) talkFor(ctx context.Context, tx *db.Tx, accountID, serviceID i
 	if id == nil {
 		return insertConversation(ctx, tx, conversation{accountID: accountID, serviceID: serviceID, title: shorten(text, mostTitle), status: TalkRuns})
 	}
-	c, err := conversationOf(ctx, tx, accountID, serviceID, *id)
+	c, err := lockConversation(ctx, tx, accountID, serviceID, *id)
 	if errors.Is(err, db.ErrNoRows) {
 		return 0, fault.Invalid("conversation_id", "ai_conversation")
 	}
@@ -301,7 +306,7 @@ func (s *Service) read(ctx context.Context, accountID, serviceID, id int64) (t s
 // forget removes a conversation in which no run is open.
 func (s *Service) forget(ctx context.Context, accountID, serviceID, id int64) error {
 	return s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
-		c, err := conversationOf(ctx, tx, accountID, serviceID, id)
+		c, err := lockConversation(ctx, tx, accountID, serviceID, id)
 		if err != nil {
 			return orNotFound(err)
 		}

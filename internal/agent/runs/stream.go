@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"stead.dev/stead/internal/platform/auth"
+	"stead.dev/stead/internal/platform/fault"
 	"stead.dev/stead/internal/platform/sse"
 )
 
@@ -19,15 +20,34 @@ const (
 
 	streamEvery = 250 * time.Millisecond
 	mostEvents  = 500 // read at once
+	// streamsMost bounds the streams of an account in this process.
+	streamsMost = 20
 )
+
+// openStream reserves a stream for an account until done is called; fault.LimitReached when it has too many.
+func (s *Service) openStream(accountID int64) (done func(), err error) {
+	done, ok := s.streams.Acquire(accountID)
+	if !ok {
+		return nil, fault.LimitReached.With(fault.Fields{"limit": "event_streams", "maximum": streamsMost})
+	}
+	return done, nil
+}
 
 // serveTask takes a task and answers with the run, or with its events as they come.
 func (s *Service) serveTask(ctx context.Context, p auth.Principal, in *taskIn, w http.ResponseWriter, _ *http.Request) error {
+	streams := strings.Contains(in.Accept, sse.ContentType)
+	if streams { // before the run begins, which would go on unwatched
+		done, err := s.openStream(p.AccountID)
+		if err != nil {
+			return err
+		}
+		defer done()
+	}
 	r, err := s.start(ctx, p.AccountID, in.Service, in.Body.Message, in.Body.ConversationID)
 	if err != nil {
 		return err
 	}
-	if strings.Contains(in.Accept, sse.ContentType) {
+	if streams {
 		return s.stream(ctx, w, r, 0)
 	}
 	if r, err = s.await(ctx, r); err != nil {

@@ -2,6 +2,7 @@ package runs
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -31,6 +32,12 @@ func setTalk(ctx context.Context, tx *db.Tx, id int64, status Talk) error {
 func conversationOf(ctx context.Context, q db.Querier, accountID, serviceID, id int64) (conversation, error) {
 	return conversationRows.Scan(q.QueryRow(ctx, `SELECT `+conversationRows.Columns()+` FROM ai_conversations
 		WHERE id = $1 AND service_id = $2 AND account_id = $3`, id, serviceID, accountID))
+}
+
+// lockConversation is conversationOf, locked until tx ends: a run is begun in it, or it is removed.
+func lockConversation(ctx context.Context, tx *db.Tx, accountID, serviceID, id int64) (conversation, error) {
+	return conversationRows.Scan(tx.QueryRow(ctx, `SELECT `+conversationRows.Columns()+` FROM ai_conversations
+		WHERE id = $1 AND service_id = $2 AND account_id = $3`+tx.ForUpdate(), id, serviceID, accountID))
 }
 
 func conversationsOf(ctx context.Context, q db.Querier, accountID, serviceID int64, p page.Params) ([]conversation, error) {
@@ -70,10 +77,25 @@ func removeConversation(ctx context.Context, tx *db.Tx, id int64) error {
 	return nil
 }
 
-// silentConversations are those in which nothing was said since a time, and no run is open.
+// silent is the condition of a conversation in which nothing was said since $1, and no run is open.
+const silent = `last_message_at < $1 AND status IN ('idle', 'failed')`
+
+// removeSilent removes a conversation unless something was said in it meanwhile.
+func removeSilent(ctx context.Context, tx *db.Tx, id int64, before time.Time) error {
+	err := tx.QueryRow(ctx, `SELECT id FROM ai_conversations WHERE `+silent+` AND id = $2`+tx.ForUpdate(), before, id).Scan(&id)
+	if errors.Is(err, db.ErrNoRows) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return removeConversation(ctx, tx, id)
+}
+
+// silentConversations lists the silent ones.
 func silentConversations(ctx context.Context, q db.Querier, before time.Time, limit int) ([]int64, error) {
 	return db.Collect(ctx, q, func(row db.Row) (id int64, err error) { return id, row.Scan(&id) },
-		`SELECT id FROM ai_conversations WHERE last_message_at < $1 AND status IN ('idle', 'failed') ORDER BY last_message_at LIMIT $2`, before, limit)
+		`SELECT id FROM ai_conversations WHERE `+silent+` ORDER BY last_message_at LIMIT $2`, before, limit)
 }
 
 var messageRows = db.Map(func(m *message) db.Fields {

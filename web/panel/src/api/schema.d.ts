@@ -45524,7 +45524,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Unprocessable Entity: `validation_failed` */
+            /** @description Unprocessable Entity: `limit_reached`, `validation_failed` */
             422: {
                 headers: {
                     [name: string]: unknown;
