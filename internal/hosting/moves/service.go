@@ -374,17 +374,15 @@ func (s *Service) begin(ctx context.Context, tx *db.Tx, m Move) (Move, error) {
 		return m, err
 	}
 	if !ok {
-		had, err := underWay(ctx, tx, m.ServiceID)
-		if err != nil || m.Kind != Recover {
-			return had, err
+		if m.Kind != Recover {
+			return underWay(ctx, tx, m.ServiceID)
 		}
-		// Its own step may be about to commit: what is decided here is decided of what that leaves.
-		if had, err = lock(ctx, tx, had.ID); err != nil {
-			return had, err
-		}
+		had, err := lockUnderWay(ctx, tx, m.ServiceID)
 		switch {
-		case had.Step == Undo || had.Step == Leave || had.Step == Keep || had.Step == Closed:
+		case errors.Is(err, fault.NotFound): // it was over before the lock was had
 			return s.begin(ctx, tx, m)
+		case err != nil:
+			return had, err
 		case had.committed() && had.To == m.From:
 			// The machine that it has come to died before all was there. What that move says of it stays, and this one begins.
 			had = had.apply(on(Leave).because(fault.PanelUnreachable.Key, "the machine to which it came died before all was restored"), tx.Now)

@@ -73,8 +73,16 @@ func open(ctx context.Context, q db.Querier, after int64, limit int) ([]int64, e
 
 // underWay is the move of a service that is not on the other machine yet; fault.NotFound when there is none.
 func underWay(ctx context.Context, q db.Querier, serviceID int64) (Move, error) {
-	return found(rows.Scan(q.QueryRow(ctx, `SELECT `+rows.Columns()+` FROM moves_moves
-		WHERE service_id = $1 AND step NOT IN ('undo', 'leave', 'keep', 'closed')`, serviceID)))
+	return found(rows.Scan(q.QueryRow(ctx, selectUnderWay(), serviceID)))
+}
+
+// lockUnderWay is underWay, with the move locked until tx ends: what a step of it was about to commit is seen.
+func lockUnderWay(ctx context.Context, tx *db.Tx, serviceID int64) (Move, error) {
+	return found(rows.Scan(tx.QueryRow(ctx, selectUnderWay()+tx.ForUpdate(), serviceID)))
+}
+
+func selectUnderWay() string {
+	return `SELECT ` + rows.Columns() + ` FROM moves_moves WHERE service_id = $1 AND step NOT IN ('undo', 'leave', 'keep', 'closed')`
 }
 
 // leftFrom lists the moves away from a panel of which something is left there. A machine that lives keeps the account unchanged
