@@ -570,6 +570,9 @@ func (n *Node) DeleteAccount(ctx context.Context, ref string) error {
 
 // end deletes an account by Delete or Finish. The sites go first, so that nothing half deleted is served.
 func (n *Node) end(ctx context.Context, ref string, way func(context.Context, string, func(context.Context, accounts.Record) error) error) error {
+	if n.certificates != nil {
+		defer n.certificates.Hold(ref)()
+	}
 	defer n.applying.Lock(ref)()
 	err := way(ctx, ref, func(ctx context.Context, rec accounts.Record) error {
 		if err := n.web.Apply(ctx, rec.Name, nil); err != nil {

@@ -25,6 +25,7 @@ import (
 
 	"stead.dev/stead/internal/node/accounts"
 	"stead.dev/stead/internal/node/facility"
+	"stead.dev/stead/internal/node/keylock"
 	"stead.dev/stead/internal/node/record"
 	"stead.dev/stead/internal/platform/atomicfile"
 	"stead.dev/stead/internal/platform/certificate"
@@ -39,8 +40,8 @@ type Driver struct {
 	challenges string // see Challenges
 	records    *record.Store[stored]
 
-	changing sync.Mutex // serializes changes of certificates, with their consequences
-	making   sync.Mutex // guards the creation and removal of own certificates' files
+	changing keylock.Locks // by ref, serializes changes of an account's certificates, with their consequences; see Hold
+	making   sync.Mutex    // guards the creation and removal of own certificates' files
 	follow   func(ctx context.Context, ref string) error
 
 	index index
@@ -100,6 +101,10 @@ func Challenges(dir string) string { return filepath.Join(dir, "acme") }
 // Follow registers f, to be called when an account's domains need other certificates.
 func (d *Driver) Follow(f func(ctx context.Context, ref string) error) { d.follow = f }
 
+// Hold keeps the certificates of an account from being changed until release is called. A change waits, while it holds them, for
+// what Follow registered; so who removes an account holds them before it takes a lock for which that waits.
+func (d *Driver) Hold(ref string) (release func()) { return d.changing.Lock(ref) }
+
 // Capability implements facility.Facility.
 func (*Driver) Capability() panel.Capability { return panel.CapCertificates }
 
@@ -149,6 +154,7 @@ func (d *Driver) SetCertificate(ctx context.Context, ref string, c panel.Certifi
 }
 
 func (d *Driver) set(ctx context.Context, ref string, c panel.Certificate) (none panel.InstalledCertificate, _ error) {
+	defer d.changing.Lock(ref)() // before the account is found: one that is being removed is waited for
 	a, err := d.changeable(ref)
 	if err != nil {
 		return none, err
@@ -167,8 +173,6 @@ func (d *Driver) set(ctx context.Context, ref string, c panel.Certificate) (none
 		Name: c.Name, Fingerprint: certificate.Fingerprint(b.Leaf()), Domains: c.Domains, HSTS: c.HSTS, ExpiresAt: b.Leaf().NotAfter.UTC(),
 		File: c.Name + "-" + hex.EncodeToString(sum[:8]),
 	}
-	d.changing.Lock()
-	defer d.changing.Unlock()
 	if err := d.write(a.Name, set.File, b.ChainPEM(), key); err != nil {
 		return none, err
 	}
@@ -289,12 +293,11 @@ func (d *Driver) RemoveCertificate(ctx context.Context, ref, name string) error 
 }
 
 func (d *Driver) remove(ctx context.Context, ref, name string) error {
+	defer d.changing.Lock(ref)()
 	a, err := d.changeable(ref)
 	if err != nil {
 		return err
 	}
-	d.changing.Lock()
-	defer d.changing.Unlock()
 	return d.change(ctx, a, func(rec *stored) error {
 		i := slices.IndexFunc(rec.Installed, func(i installed) bool { return i.Name == name })
 		if i < 0 {
@@ -401,9 +404,9 @@ func (d *Driver) endChallenges(account string, which func(challenge) bool) error
 // Apply implements facility.Facility: each domain has a certificate of the machine's own, and what is no longer
 // needed goes.
 func (d *Driver) Apply(_ context.Context, a accounts.Account) error {
-	if d.changing.TryLock() { // otherwise the running change sweeps at its end
+	if unlock := d.changing.TryLock(a.Ref); unlock != nil { // otherwise the running change sweeps at its end
 		err := d.sweep(a.Name)
-		d.changing.Unlock()
+		unlock()
 		if err != nil {
 			return err
 		}
@@ -436,10 +439,8 @@ func (d *Driver) there(account, file string) bool {
 	return chain == nil && key == nil
 }
 
-// Remove implements facility.Facility.
+// Remove implements facility.Facility. The caller has the account's certificates on Hold.
 func (d *Driver) Remove(_ context.Context, a accounts.Account) error {
-	d.changing.Lock()
-	defer d.changing.Unlock()
 	d.index.set(a.Name, nil)
 	err := d.endChallenges(a.Name, func(challenge) bool { return true })
 	if err := errors.Join(err, os.RemoveAll(filepath.Join(d.files, a.Name))); err != nil {

@@ -16,7 +16,25 @@ type lock struct {
 
 // Lock waits until the key is free and returns the function that unlocks it.
 func (l *Locks) Lock(key string) (unlock func()) {
+	one := l.use(key)
+	one.Lock()
+	return func() { l.unlock(key, one) }
+}
+
+// TryLock locks the key if it is free, and returns the function that unlocks it; nil when it is not.
+func (l *Locks) TryLock(key string) (unlock func()) {
+	one := l.use(key)
+	if !one.TryLock() {
+		l.leave(key, one)
+		return nil
+	}
+	return func() { l.unlock(key, one) }
+}
+
+// use counts the caller as a holder or waiter of the key's lock.
+func (l *Locks) use(key string) *lock {
 	l.mu.Lock()
+	defer l.mu.Unlock()
 	if l.held == nil {
 		l.held = map[string]*lock{}
 	}
@@ -26,15 +44,20 @@ func (l *Locks) Lock(key string) (unlock func()) {
 		l.held[key] = one
 	}
 	one.users++
-	l.mu.Unlock()
+	return one
+}
 
-	one.Lock()
-	return func() {
-		one.Unlock()
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		if one.users--; one.users == 0 {
-			delete(l.held, key)
-		}
+// unlock ends what Lock or TryLock began.
+func (l *Locks) unlock(key string, one *lock) {
+	one.Unlock()
+	l.leave(key, one)
+}
+
+// leave ends what use began.
+func (l *Locks) leave(key string, one *lock) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if one.users--; one.users == 0 {
+		delete(l.held, key)
 	}
 }

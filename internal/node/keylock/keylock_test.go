@@ -28,5 +28,16 @@ func TestLocksKeepCallersOfAKeyApartAndForgetIt(t *testing.T) {
 	}
 	done := locks.Lock("a")
 	locks.Lock("b")() // does not wait for a
+	if locks.TryLock("a") != nil {
+		t.Error("locked twice")
+	}
 	done()
+	done = locks.TryLock("a")
+	if done == nil {
+		t.Fatal("a free key is not locked")
+	}
+	done()
+	if len(locks.held) != 0 {
+		t.Errorf("%d keys are kept", len(locks.held))
+	}
 }
