@@ -31,6 +31,9 @@ const (
 	lookShare = 10
 )
 
+// mostClosed bounds the directories of an account that are known to be closed or opened: twice what one look finds.
+const mostClosed = 2 * files.MostClosed
+
 func newClosures() *closures {
 	return &closures{
 		asked: map[string]bool{}, rests: map[string]time.Duration{}, wake: make(chan struct{}, 1), since: clock.Stopwatch(),
@@ -125,12 +128,8 @@ func (n *Node) lookAt(ctx context.Context, ref string) error {
 		return err
 	}
 	former := n.closed.Get(rec.Name)
-	if !complete { // what was closed and not looked at stays closed
-		for _, c := range former {
-			if c.Denied && !slices.ContainsFunc(found, func(f files.Closed) bool { return f.Dir == c.Dir }) {
-				found = append(found, c)
-			}
-		}
+	if !complete {
+		found = withFormer(found, former)
 	}
 	slices.SortFunc(found, func(a, b files.Closed) int { return cmp.Compare(a.Dir, b.Dir) })
 	if slices.Equal(found, former) {
@@ -144,6 +143,20 @@ func (n *Node) lookAt(ctx context.Context, ref string) error {
 		return err
 	}
 	return n.apply(ctx, ref)
+}
+
+// withFormer adds what was closed and not looked at, which stays closed, to what an incomplete look found: up to mostClosed, as
+// every directory is some lines of the web server's configuration.
+func withFormer(found, former []files.Closed) []files.Closed {
+	for _, c := range former {
+		if len(found) >= mostClosed {
+			break
+		}
+		if c.Denied && !slices.ContainsFunc(found, func(f files.Closed) bool { return f.Dir == c.Dir }) {
+			found = append(found, c)
+		}
+	}
+	return found
 }
 
 // closedIn are the directories of a site that are closed, and those within that are open.

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"stead.dev/stead/internal/node/files"
 	"stead.dev/stead/internal/platform/testkit"
 	"stead.dev/stead/internal/port/panel"
 )
@@ -144,4 +145,23 @@ func TestAnAccountThatAlwaysChangesHoldsUpNoOther(t *testing.T) {
 	answers(t, get, "/private/secret.txt", 403)
 	stop()
 	<-busy
+}
+
+// Looks that are cut short again and again do not lengthen the web server's configuration without end.
+func TestDirectoriesOfIncompleteLooksAreBounded(t *testing.T) {
+	var former []files.Closed
+	for round := range 10 {
+		var found []files.Closed
+		for i := range files.MostClosed {
+			found = append(found, files.Closed{Dir: files.Dir(fmt.Sprintf("public_html/%d/%d", round, i)), Denied: true})
+		}
+		former = withFormer(found, former)
+	}
+	if len(former) != mostClosed {
+		t.Errorf("%d directories are kept, not %d", len(former), mostClosed)
+	}
+	first := []files.Closed{{Dir: "public_html/a", Denied: true}, {Dir: "public_html/b"}}
+	if got := withFormer(nil, first); len(got) != 1 || got[0].Dir != "public_html/a" {
+		t.Errorf("of a closed and an opened one are kept %v", got)
+	}
 }

@@ -38,10 +38,12 @@ func (d *Dir) UnmarshalText(text []byte) error {
 	return err
 }
 
-// Bounds of one look for closed directories.
+// MostClosed bounds the directories that one look finds.
+const MostClosed = 200
+
+// Other bounds of one look for closed directories.
 const (
 	mostLooked = 500_000          // names
-	mostClosed = 200              // directories that are found
 	longest    = 1000             // bytes of a directory's path; a line of a web server's configuration has 4096
 	lookTime   = 30 * time.Second // in all
 	lookBatch  = 1000             // names that are read at once
@@ -110,7 +112,7 @@ func (l *closedSearch) below(dir string) {
 	}
 	// The nearest to the root come first: a bound leaves out what is deep.
 	for todo := []pending{{dir: dir, above: above}}; len(todo) > 0; todo = todo[1:] {
-		if l.Err() != nil || l.since() > lookTime || len(l.found) == mostClosed {
+		if l.Err() != nil || l.since() > lookTime || len(l.found) == MostClosed {
 			l.short = true
 			return
 		}
