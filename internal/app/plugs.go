@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"time"
 
 	"stead.dev/stead/internal/commerce/catalog"
 	"stead.dev/stead/internal/commerce/services"
@@ -49,6 +50,11 @@ type holders struct{ accounts *account.Service }
 func (h holders) Holder(ctx context.Context, q db.Querier, accountID int64) (oauth.Holder, error) {
 	p, err := h.accounts.Profile(ctx, q, accountID)
 	return oauth.Holder{Locale: p.Locale, Currency: p.Currency, Role: p.Role, TwoFactor: p.TwoFactor, Suspended: !p.Open()}, err
+}
+
+// SessionEnd implements oauth.Accounts.
+func (h holders) SessionEnd(ctx context.Context, q db.Querier, accountID, sessionID int64, now time.Time) (time.Time, error) {
+	return h.accounts.SessionEnd(ctx, q, accountID, sessionID, now)
 }
 
 // front adapts the catalog to the shop front.

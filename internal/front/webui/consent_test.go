@@ -2,6 +2,8 @@ package webui
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"html"
 	"log/slog"
 	"net/http"
@@ -49,6 +51,10 @@ type holders struct{ accounts *account.Service }
 func (h holders) Holder(ctx context.Context, q db.Querier, id int64) (oauth.Holder, error) {
 	p, err := h.accounts.Profile(ctx, q, id)
 	return oauth.Holder{Locale: p.Locale, Currency: p.Currency, Role: p.Role}, err
+}
+
+func (h holders) SessionEnd(ctx context.Context, q db.Querier, accountID, sessionID int64, now time.Time) (time.Time, error) {
+	return h.accounts.SessionEnd(ctx, q, accountID, sessionID, now)
 }
 
 // nobody gets mail.
@@ -369,5 +375,79 @@ func TestAYesToASandboxIsNoneToWhatCanWrite(t *testing.T) {
 	}
 	if back := landed(t, ann.do(http.MethodPost, "/oauth/authorize", again)); back.Get("code") == "" {
 		t.Errorf("a Yes to what it is now: %v", back)
+	}
+}
+
+// Tokens of Stead's own applications are not refreshed beyond the session in which they were given, and no longer valid after it.
+func TestTokensOfOurOwnApplicationsEndWithTheSession(t *testing.T) {
+	t.Parallel()
+	const day = 24 * time.Hour
+	for name, c := range map[string]struct {
+		uses bool // the session, each time that it refreshes
+		ends time.Duration
+	}{
+		"it expires": {true, 30 * day}, "it is not used": {false, 14 * day},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newSite(t)
+			ann := s.visitor("ann@example.com", "en")
+			if err := s.oauth.EnsureReference(t.Context(), "/docs/"); err != nil {
+				t.Fatal(err)
+			}
+			const redirect = shopURL + "/docs/"
+			began := ann.get(authorizePath(oauth.Application{ClientID: oauth.ReferenceClientID}, "scope", "profile", "redirect_uri", redirect))
+			to, err := url.Parse(began.Header().Get("Location"))
+			if err != nil || to.Query().Get("code") == "" {
+				t.Fatalf("no code: %d to %v, error %v", began.Code, to, err)
+			}
+			var tokens struct {
+				Access  string        `json:"access_token"`
+				Refresh string        `json:"refresh_token"`
+				Life    time.Duration `json:"expires_in"` // seconds
+			}
+			ask := func(pairs ...string) int {
+				form := url.Values{"client_id": {oauth.ReferenceClientID}}
+				for i := 0; i < len(pairs); i += 2 {
+					form.Set(pairs[i], pairs[i+1])
+				}
+				r := httptest.NewRequest(http.MethodPost, "/oauth/token", strings.NewReader(form.Encode()))
+				r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+				w := httptest.NewRecorder()
+				s.endpoints.ServeHTTP(w, r)
+				if err := json.Unmarshal(w.Body.Bytes(), &tokens); err != nil {
+					t.Fatal(err)
+				}
+				return w.Code
+			}
+			if got := ask("grant_type", "authorization_code", "code", to.Query().Get("code"), "redirect_uri", redirect, "code_verifier", pkce); got != http.StatusOK {
+				t.Fatalf("exchange: %d", got)
+			}
+			age := time.Duration(0)
+			for ; age+2*day < c.ends; age += day {
+				s.clk.Advance(day)
+				if c.uses {
+					if _, err := s.accounts.Authenticate(t.Context(), ann.token); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if got := ask("grant_type", "refresh_token", "refresh_token", tokens.Refresh); got != http.StatusOK {
+					t.Fatalf("refresh after %s: %d", age+day, got)
+				}
+			}
+			if left := 30*day - age; tokens.Life*time.Second > left {
+				t.Errorf("an access token lives for %s, and the session for %s", tokens.Life*time.Second, left)
+			}
+			if _, err := s.oauth.Verify(t.Context(), tokens.Access); err != nil {
+				t.Errorf("before the end: %v", err)
+			}
+			s.clk.Advance(c.ends - age + day)
+			if _, err := s.oauth.Verify(t.Context(), tokens.Access); !errors.Is(err, fault.TokenRevoked) && !errors.Is(err, fault.TokenExpired) {
+				t.Errorf("after the end: %v", err)
+			}
+			if got := ask("grant_type", "refresh_token", "refresh_token", tokens.Refresh); got != http.StatusBadRequest {
+				t.Errorf("refresh after the end: %d", got)
+			}
+		})
 	}
 }

@@ -346,6 +346,13 @@ func (s *Service) Sessions(ctx context.Context, account int64, p page.Params) (*
 	return page.Of(p, total, rows), nil
 }
 
+// SessionEnd is when a session of the account that is alive now ends at the latest; fault.NotFound when it has ended, expired, or
+// was not used for too long.
+func (s *Service) SessionEnd(ctx context.Context, q db.Querier, account, id int64, now time.Time) (time.Time, error) {
+	session, err := sessionByID(ctx, q, account, id, now)
+	return session.ExpiresAt, err
+}
+
 // EndSession signs one browser of the account out.
 func (s *Service) EndSession(ctx context.Context, account, id int64) error {
 	return s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {

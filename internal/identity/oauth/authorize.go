@@ -206,6 +206,13 @@ func (s *Service) Approve(ctx context.Context, accountID int64, a *Ask, asked bo
 		if app.FirstParty && a.Session != 0 {
 			session = &a.Session
 		}
+		_, gone, err := s.outlived(ctx, tx, accountID, session, tx.Now)
+		if err != nil {
+			return err
+		}
+		if gone {
+			return a.SignInRequired()
+		}
 		id, err := insertGrant(ctx, tx, grant{accountID: accountID, applicationID: app.ID, scopes: scopes, session: session}, expires)
 		if err != nil {
 			return err

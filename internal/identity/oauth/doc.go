@@ -20,6 +20,8 @@
 //     used refresh token after its grace.
 //   - A token never bears a scope that the account did not approve, that the
 //     application may not have, or, for admin, that the account has no role for.
+//   - A grant of one of Stead's own applications, which nobody was asked for, ends with
+//     the browser session in which it was made: signed out, expired, or unused.
 //   - Redirect URIs match exactly; only the port of a loopback address is free.
 //   - A public client proves possession of the code by PKCE with S256; whoever
 //     began with a challenge must end with its verifier, and nobody else may

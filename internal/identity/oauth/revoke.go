@@ -81,11 +81,15 @@ func (s *Service) introspect(ctx context.Context, app Application, p params) (*i
 	if !found || t.applicationID != app.ID || t.revoked || !s.Clock.Now().Before(t.expiresAt) {
 		return &introspectWire{}, nil
 	}
+	_, gone, err := s.outlived(ctx, s.DB, t.accountID, t.session, s.Clock.Now())
+	if err != nil {
+		return nil, err
+	}
 	holder, err := s.Accounts.Holder(ctx, s.DB, t.accountID)
 	if err != nil {
 		return nil, err
 	}
-	if holder.Suspended {
+	if gone || holder.Suspended {
 		return &introspectWire{}, nil
 	}
 	return s.activeWire(t.scopes.forRole(holder.Role), t.clientID, t.accountID, t.createdAt, t.expiresAt), nil

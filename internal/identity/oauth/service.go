@@ -11,6 +11,7 @@ import (
 	"stead.dev/stead/internal/platform/auth"
 	"stead.dev/stead/internal/platform/clock"
 	"stead.dev/stead/internal/platform/db"
+	"stead.dev/stead/internal/platform/fault"
 	"stead.dev/stead/internal/platform/secret"
 	"stead.dev/stead/internal/platform/signal"
 )
@@ -46,9 +47,11 @@ type Holder struct {
 	Suspended bool
 }
 
-// Accounts looks up accounts. Holder returns an error that is fault.NotFound when there is none.
+// Accounts looks up accounts and their browser sessions. Both methods return an error that is fault.NotFound when there is none.
 type Accounts interface {
 	Holder(ctx context.Context, q db.Querier, accountID int64) (Holder, error)
+	// SessionEnd is when a session of the account that is alive now ends at the latest.
+	SessionEnd(ctx context.Context, q db.Querier, accountID, sessionID int64, now time.Time) (time.Time, error)
 }
 
 // AccountTopic is the account section's signal that data of a Holder has changed; its payload is the account's id in
@@ -132,6 +135,19 @@ func NothingElse(context.Context, *db.Tx, int64, int64) error { return nil }
 
 // Connect gives the section what it needs of others, before anything else is asked of it.
 func (s *Service) Connect(n Needs) { s.Needs = n }
+
+// outlived reports whether the session has ended that a grant ends with, by whatever: signing out, its age, or lack of use. ends is
+// when it will end at the latest, or the zero time for a grant without a session.
+func (s *Service) outlived(ctx context.Context, q db.Querier, accountID int64, session *int64, now time.Time) (ends time.Time, gone bool, err error) {
+	if session == nil {
+		return time.Time{}, false, nil
+	}
+	ends, err = s.Accounts.SessionEnd(ctx, q, accountID, *session, now)
+	if errors.Is(err, fault.NotFound) {
+		return time.Time{}, true, nil
+	}
+	return ends, false, err
+}
 
 // end ends a grant and all its tokens.
 func (s *Service) end(ctx context.Context, tx *db.Tx, grantID int64, reason string) error {

@@ -30,7 +30,8 @@ const grantSteps = time.Hour
 func extendGrant(ctx context.Context, tx *db.Tx, id int64, expires time.Time) (g grant, err error) {
 	var scopes string
 	err = tx.QueryRow(ctx, `UPDATE oauth_grants SET expires_at = $2, last_used_at = $3 WHERE id = $1 AND ended_at IS NULL
-		RETURNING id, account_id, application_id, scopes`, id, expires.Truncate(grantSteps).Add(grantSteps), tx.Now).Scan(&g.id, &g.accountID, &g.applicationID, &scopes)
+		RETURNING id, account_id, application_id, scopes, session_id`, id, expires.Truncate(grantSteps).Add(grantSteps), tx.Now).
+		Scan(&g.id, &g.accountID, &g.applicationID, &scopes, &g.session)
 	g.scopes, _ = parseScopes(scopes)
 	return g, err
 }
@@ -169,6 +170,7 @@ func forgetAnswers(ctx context.Context, tx *db.Tx, grantID int64, until time.Tim
 // issued is an access or refresh token with the data that decides whether it is valid.
 type issued struct {
 	id, grantID, accountID, applicationID int64
+	session                               *int64 // that the grant ends with, if any
 	clientID                              string
 	scopes                                Scopes // limited to what the application may have today
 	sandbox, firstParty                   bool
@@ -180,7 +182,7 @@ type issued struct {
 // issuedFields are the fields of an access token and of a refresh token; spent is the column with the time of its end.
 func issuedFields(t *issuedRow, scopes, spent string) db.Fields {
 	return db.Fields{
-		"t.id": &t.id, "g.id": &t.grantID, "g.account_id": &t.accountID, "a.id": &t.applicationID, "a.client_id": &t.clientID,
+		"t.id": &t.id, "g.id": &t.grantID, "g.account_id": &t.accountID, "g.session_id": &t.session, "a.id": &t.applicationID, "a.client_id": &t.clientID,
 		scopes: &t.asked, "a.scopes": &t.allowed, "a.sandbox": &t.sandbox, "a.first_party": &t.firstParty,
 		"t.created_at": &t.createdAt, "t.expires_at": &t.expiresAt,
 		spent + " IS NOT NULL OR g.ended_at IS NOT NULL OR a.disabled_at IS NOT NULL OR a.deleted_at IS NOT NULL": &t.revoked,

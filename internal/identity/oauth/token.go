@@ -189,7 +189,7 @@ func sameScope(asked, answered string) bool {
 	return ok && scopes.String() == answered
 }
 
-// mint makes the tokens of a live grant. narrower, when given, is the scope of the access token; the refresh token
+// mint makes the tokens of a live grant. They expire no later than the session that the grant ends with. narrower, when given, is the scope of the access token; the refresh token
 // always keeps the grant's scope (RFC 6749, section 6).
 func (s *Service) mint(ctx context.Context, tx *db.Tx, app Application, grantID int64, parent *int64, narrower string) (*tokenWire, error) {
 	life, family := AccessLife, RefreshLife
@@ -202,6 +202,17 @@ func (s *Service) mint(ctx context.Context, tx *db.Tx, app Application, grantID 
 	}
 	if err != nil {
 		return nil, err
+	}
+	sessionEnds, gone, err := s.outlived(ctx, tx, g.accountID, g.session, tx.Now)
+	if err != nil {
+		return nil, err
+	}
+	if gone {
+		return nil, refuse(ErrInvalidGrant, "grant_ended")
+	}
+	accessEnds, refreshEnds := tx.Now.Add(life), tx.Now.Add(RefreshLife)
+	if g.session != nil {
+		accessEnds, refreshEnds = earlier(accessEnds, sessionEnds), earlier(refreshEnds, sessionEnds)
 	}
 	holder, err := s.Accounts.Holder(ctx, tx, g.accountID)
 	if err != nil {
@@ -222,16 +233,24 @@ func (s *Service) mint(ctx context.Context, tx *db.Tx, app Application, grantID 
 		scopes = asked
 	}
 	a := &tokenWire{
-		AccessToken: secret.Token(accessPrefix, tokenBytes), ExpiresIn: int(life / time.Second), TokenType: "Bearer", Scope: scopes.String(),
+		AccessToken: secret.Token(accessPrefix, tokenBytes), ExpiresIn: int(accessEnds.Sub(tx.Now) / time.Second), TokenType: "Bearer",
+		Scope: scopes.String(),
 	}
-	if err := insertAccess(ctx, tx, secret.Hash(a.AccessToken), g.id, scopes, tx.Now.Add(life)); err != nil {
+	if err := insertAccess(ctx, tx, secret.Hash(a.AccessToken), g.id, scopes, accessEnds); err != nil {
 		return nil, err
 	}
 	if app.ClientID == PipelineClientID {
 		return a, nil
 	}
 	a.RefreshToken = secret.Token(refreshPrefix, tokenBytes)
-	return a, insertRefresh(ctx, tx, secret.Hash(a.RefreshToken), g.id, parent, tx.Now.Add(RefreshLife))
+	return a, insertRefresh(ctx, tx, secret.Hash(a.RefreshToken), g.id, parent, refreshEnds)
+}
+
+func earlier(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
+	}
+	return a
 }
 
 // keep seals the answer to a refresh for the grace period.

@@ -65,6 +65,11 @@ func (s *Service) look(ctx context.Context, hash tokenHash) (*entry, error) {
 	case t.revoked:
 		return nil, fault.TokenRevoked.New()
 	}
+	if _, gone, err := s.outlived(ctx, s.DB, t.accountID, t.session, s.Clock.Now()); err != nil {
+		return nil, err
+	} else if gone {
+		return nil, fault.TokenRevoked.New()
+	}
 	if err := s.noteFirstUse(ctx, t); err != nil {
 		return nil, err
 	}

@@ -262,3 +262,50 @@ func TestOurOwnApplicationsAreSignedOutWithTheSession(t *testing.T) {
 		want(true, foreign, elsewhere, none)
 	})
 }
+
+// TestATokenLivesNoLongerThanItsSession: who signs in to one of Stead's own applications is asked nothing, so what they get is the
+// session's.
+func TestATokenLivesNoLongerThanItsSession(t *testing.T) {
+	t.Parallel()
+	testkit.Engines(t, func(t *testing.T, d *db.DB, clk *clock.Fake) {
+		w := newWorld(t, d, clk)
+		panel := w.panel()
+		ends := clk.Now().Add(time.Hour)
+		w.people.session(1, ends)
+		approve := func() (url.Values, error) {
+			ask, err := w.s.Ask(t.Context(), query(panel))
+			if err != nil {
+				t.Fatal(err)
+			}
+			ask.Session = 1
+			to, err := w.s.Approve(t.Context(), alice, ask, true)
+			if err != nil {
+				return nil, err
+			}
+			u, err := url.Parse(to)
+			return u.Query(), err
+		}
+		given, err := approve()
+		if err != nil {
+			t.Fatal(err)
+		}
+		late, err := approve()
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := w.exchange(panel, given.Get("code"))
+		if got.status != http.StatusOK || got.body["expires_in"] != float64(3600) {
+			t.Fatalf("exchange: %d %v", got.status, got.body)
+		}
+		access := got.str("access_token")
+		w.wantVerify(access, nil)
+		w.people.session(1, clk.Now()) // it was not used for too long
+		clk.Advance(6 * time.Minute)   // what is known of a token is asked anew after five
+		w.wantVerify(access, fault.TokenRevoked)
+		wantRefused(t, w.refresh(panel, got.str("refresh_token")), "invalid_grant")
+		wantRefused(t, w.exchange(panel, late.Get("code")), "invalid_grant")
+		if _, err := approve(); oauth.AsRefusal(err) == nil || oauth.AsRefusal(err).Def != oauth.ErrLoginRequired {
+			t.Errorf("a session that has ended approves: %v", err)
+		}
+	})
+}

@@ -44,6 +44,31 @@ type people struct {
 	mu   sync.Mutex
 	m    map[int64]oauth.Holder
 	read int
+	// sessions are alive until then; those that are not named live for thirty days
+	sessions map[int64]time.Time
+}
+
+func (p *people) SessionEnd(_ context.Context, _ db.Querier, _, id int64, now time.Time) (time.Time, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	ends, ok := p.sessions[id]
+	if !ok {
+		ends = testkit.Start.Add(30 * 24 * time.Hour)
+	}
+	if !now.Before(ends) {
+		return ends, fault.NotFound.New()
+	}
+	return ends, nil
+}
+
+// session says when a browser's session ends.
+func (p *people) session(id int64, ends time.Time) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.sessions == nil {
+		p.sessions = map[int64]time.Time{}
+	}
+	p.sessions[id] = ends
 }
 
 func (p *people) Holder(_ context.Context, _ db.Querier, id int64) (oauth.Holder, error) {
