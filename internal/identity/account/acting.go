@@ -20,7 +20,8 @@ const (
 )
 
 // ActAs opens a session of a member of staff in the account of a customer. Enter exchanges the ticket for the session's token
-// within a minute, once. The owner sees it in the security log.
+// within a minute, once. The owner sees it in the security log. It ends when the member of staff gets another role or password, or
+// ends other sessions.
 func (s *Service) ActAs(ctx context.Context, staffID, accountID int64) (ticket string, until time.Time, err error) {
 	ticket = secret.Token(ticketPrefix, 32)
 	err = s.change(ctx, accountID, func(ctx context.Context, tx *db.Tx) error {
@@ -63,6 +64,12 @@ func insertActing(ctx context.Context, tx *db.Tx, account, staff int64, hash []b
 	_, err := tx.Exec(ctx, `INSERT INTO account_sessions (account_id, token_hash, method, acting_id, second_factor, address, user_agent, created_at,
 			authenticated_at, last_seen_at, expires_at, device_hash)
 		VALUES ($1, $2, 'staff', $3, FALSE, '', '', $4, 0, $4, $5, $2)`, account, hash, staff, tx.Now, until)
+	return err
+}
+
+// endActing ends all sessions in which a member of staff acts as a customer, and the tickets of those that were not entered.
+func endActing(ctx context.Context, tx *db.Tx, staff int64) error {
+	_, err := tx.Exec(ctx, `UPDATE account_sessions SET ended_at = $1 WHERE acting_id = $2 AND ended_at IS NULL`, tx.Now, staff)
 	return err
 }
 

@@ -134,6 +134,7 @@ func (s *Service) SetPassword(ctx context.Context, id int64, password string) er
 }
 
 // SetRole makes the account one of staff, gives it another role, or with an empty role makes it a customer's.
+// It acts as customers no longer: the sessions were begun by the role before.
 func (s *Service) SetRole(ctx context.Context, id int64, role auth.Role) error {
 	if role != "" && !role.Known() {
 		return fault.Validation.Wrapf("%q is no role of staff: owner, billing, support, technician or read_only", role)
@@ -145,6 +146,9 @@ func (s *Service) SetRole(ctx context.Context, id int64, role auth.Role) error {
 		}
 		if p.Sandbox {
 			return fault.NotFound.New()
+		}
+		if err := endActing(ctx, tx, id); err != nil {
+			return err
 		}
 		return setRole(ctx, tx, id, role)
 	})

@@ -353,10 +353,13 @@ func (s *Service) SessionEnd(ctx context.Context, q db.Querier, account, id int6
 	return session.ExpiresAt, err
 }
 
-// EndSession signs one browser of the account out.
+// EndSession signs one browser of the account out. A member of staff may have begun to act as customers in it, so that ends too.
 func (s *Service) EndSession(ctx context.Context, account, id int64) error {
 	return s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
 		if err := endSession(ctx, tx, account, id); err != nil {
+			return err
+		}
+		if err := endActing(ctx, tx, account); err != nil {
 			return err
 		}
 		return s.Grants.EndSession(ctx, tx, account, id)

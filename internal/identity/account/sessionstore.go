@@ -126,8 +126,8 @@ func endSessionByToken(ctx context.Context, tx *db.Tx, hash []byte) (account, id
 	return account, id, err
 }
 
-// endSessions ends all sessions of the account except one; 0 ends all. It also ends pending sign-ins, and the pending
-// ceremonies of the ended sessions.
+// endSessions ends all sessions of the account except one; 0 ends all. It also ends the sessions in which it acts as others, pending
+// sign-ins, and the pending ceremonies of the ended sessions.
 func endSessions(ctx context.Context, tx *db.Tx, account, except int64) error {
 	if _, err := tx.Exec(ctx, `DELETE FROM account_ceremonies WHERE account_id = $1`, account); err != nil {
 		return err
@@ -137,7 +137,10 @@ func endSessions(ctx context.Context, tx *db.Tx, account, except int64) error {
 	}
 	_, err := tx.Exec(ctx, `UPDATE account_sessions SET ended_at = $1 WHERE account_id = $2 AND id <> $3 AND ended_at IS NULL`,
 		tx.Now, account, except)
-	return err
+	if err != nil {
+		return err
+	}
+	return endActing(ctx, tx, account)
 }
 
 // The kinds of ceremonies.
