@@ -8,7 +8,8 @@
 //  3. throttle, per token or key, else per address (429)
 //  4. first party, admin role, scope (403)
 //  5. a sandbox application writes nothing (403 sandbox_read_only)
-//  6. decode and validate parameters and body (400, 413, 415, 422)
+//  6. decode and validate parameters and body (400, 413, 415, 422); after a body
+//     that took long to arrive, 2 and 4 again
 //  7. idempotency (409, 422, or the stored answer)
 //  8. the function
 //  9. encode

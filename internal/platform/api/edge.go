@@ -61,7 +61,8 @@ type Config struct {
 	StaffSecondFactor bool
 	// Timeout bounds operations other than streams that name no time of their own.
 	Timeout time.Duration
-	// Recheck is how often a stream asks whether its caller may still call it; 0 means 5 seconds.
+	// Recheck is how often a stream asks whether its caller may still call it, and how long a body may take to arrive before its
+	// caller is asked for again; 0 means 5 seconds.
 	Recheck time.Duration
 	// Language of callers who name none, and Currency in which prices are shown
 	// to those who have chosen none.
@@ -346,13 +347,28 @@ func (e *Edge) admit(w http.ResponseWriter, r *http.Request, d *declared) (auth.
 	if err != nil {
 		return p, err
 	}
+	return p, e.permits(r, d, p)
+}
+
+// permits refuses a caller who may not make the request.
+func (e *Edge) permits(r *http.Request, d *declared, p auth.Principal) error {
 	if err := e.allowsStaff(d, p); err != nil {
-		return p, err
+		return err
 	}
 	if p.OnlyService != 0 && !d.isOf(r, p.OnlyService) {
-		return p, fault.NotFound.New()
+		return fault.NotFound.New()
 	}
-	return p, d.allows(p)
+	return d.allows(p)
+}
+
+// permitsStill asks again whether the caller of a request that was admitted may make it.
+func (e *Edge) permitsStill(r *http.Request, d *declared) error {
+	p, err := e.identify(r, d)
+	if err != nil {
+		return err
+	}
+	p.Recent = true // the proof was recent when the request began
+	return e.permits(r, d, p)
 }
 
 // allowsStaff refuses a caller who is not staff, lacks a second factor, or has another role than the operation needs.
@@ -502,8 +518,11 @@ func (e *Edge) run(d *declared, p auth.Principal, w http.ResponseWriter, r *http
 	return encode(d, out)
 }
 
-// read decodes a request. It returns the body as it came, too.
+// read decodes a request. It returns the body as it came, too. A body may arrive long after its caller was admitted, so
+// after one that took longer than Recheck the caller is asked for again.
 func (e *Edge) read(d *declared, r *http.Request) (in any, body []byte, err error) {
+	late := time.NewTimer(e.Recheck)
+	defer late.Stop()
 	limit := e.MaxBody
 	if d.maxBody > 0 {
 		limit = d.maxBody
@@ -516,6 +535,13 @@ func (e *Edge) read(d *declared, r *http.Request) (in any, body []byte, err erro
 	}
 	if err != nil {
 		return nil, nil, err
+	}
+	select {
+	case <-late.C:
+		if err := e.permitsStill(r, d); err != nil && !(d.survives && broken(err)) {
+			return nil, nil, err
+		}
+	default:
 	}
 	in, err = e.decode(d, r, body)
 	return in, body, err

@@ -67,12 +67,8 @@ func (e *Edge) watch(ctx context.Context, d *declared, r *http.Request, end func
 		case <-tick.C:
 		}
 		once, done := context.WithTimeout(ctx, e.Recheck)
-		p, err := e.identify(r.WithContext(once), d)
+		err := e.permitsStill(r.WithContext(once), d)
 		done()
-		if err == nil {
-			p.Recent = true // the proof was recent when the stream began
-			err = d.allows(p)
-		}
 		if err != nil && !broken(err) && ctx.Err() == nil {
 			end(err)
 			return

@@ -120,3 +120,60 @@ func TestAStreamEndsWithTheRightToReadIt(t *testing.T) {
 		})
 	}
 }
+
+// slowBody arrives when arrive has been called.
+type slowBody struct {
+	io.Reader
+	arrive func()
+}
+
+func (b slowBody) Read(p []byte) (int, error) {
+	b.arrive()
+	return b.Reader.Read(p)
+}
+
+// TestALateBodyIsNotCarriedOutForACallerWhoLostTheRight: the caller is admitted before the body arrives.
+func TestALateBodyIsNotCarriedOutForACallerWhoLostTheRight(t *testing.T) {
+	t.Parallel()
+	clk := clock.NewFake(testkit.Start)
+	v := &verdict{}
+	c := config(testkit.SQLite(t, clk), clk, 1000)
+	c.Verifier, c.Switches, c.Recheck = v, sections{}, 20*time.Millisecond
+	edge := api.NewEdge(c)
+	type in struct {
+		Body struct {
+			Name string `json:"name"`
+		}
+	}
+	var done atomic.Int64
+	err := edge.Mount(api.Operation[in, api.Empty]{
+		ID: "things.name", Method: "POST", Path: "/api/v1/things/name", Section: api.Orders, Auth: api.Token,
+		Scopes: []string{"orders:write"}, Summary: "Name", Example: `{"name": "x"}`,
+		Handle: func(context.Context, auth.Principal, *in) (*api.Empty, error) {
+			done.Add(1)
+			return &api.Empty{}, nil
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, refusal := range map[string]error{"the token is revoked": fault.TokenRevoked.New(), "the token is good": nil} {
+		v.is(nil)
+		done.Store(0)
+		var once atomic.Bool
+		body := slowBody{strings.NewReader(`{"name": "x"}`), func() {
+			if once.CompareAndSwap(false, true) {
+				v.is(refusal)
+				time.Sleep(100 * time.Millisecond)
+			}
+		}}
+		r := httptest.NewRequest(http.MethodPost, "/api/v1/things/name", body)
+		r.Header.Set("Authorization", "Bearer x")
+		r.Header.Set("Content-Type", "application/json")
+		answer := httptest.NewRecorder()
+		edge.ServeHTTP(answer, r)
+		if refused := answer.Code == http.StatusUnauthorized; refused != (refusal != nil) || refused == (done.Load() == 1) {
+			t.Errorf("%s: %d %s, carried out %d times", name, answer.Code, answer.Body, done.Load())
+		}
+	}
+}
