@@ -165,6 +165,9 @@ func (s *sending) one(ctx context.Context, f archive.File) error {
 	return nil
 }
 
+// listedAtOnce is how many entries of a directory are asked for in one call.
+const listedAtOnce = 10_000
+
 // entry is what the home has at a path; nothing when it has nothing.
 func (s *sending) entry(ctx context.Context, name string) (panel.Entry, error) {
 	dir := path.Dir(name)
@@ -179,12 +182,17 @@ func (s *sending) entry(ctx context.Context, name string) (panel.Entry, error) {
 			}
 		}
 		if above.Type == panel.TypeDirectory {
-			found, err := s.files.List(ctx, s.on.Ref, "/"+dir, 0, 0)
-			if err != nil && !errors.Is(err, panel.ErrNotFound) {
-				return panel.Entry{}, err
-			}
-			for _, e := range found.Entries {
-				there[e.Name] = e
+			for offset := 0; ; offset += listedAtOnce {
+				found, err := s.files.List(ctx, s.on.Ref, "/"+dir, offset, listedAtOnce)
+				if err != nil && !errors.Is(err, panel.ErrNotFound) {
+					return panel.Entry{}, err
+				}
+				for _, e := range found.Entries {
+					there[e.Name] = e
+				}
+				if len(found.Entries) < listedAtOnce {
+					break
+				}
 			}
 		}
 		s.seen[dir] = there

@@ -52,7 +52,13 @@ func (d *Driver) AdoptBackup(ctx context.Context, ref string, data panel.Passpor
 	return panel.Wrap("handover.adopt", ref, d.adopt(ctx, ref, data))
 }
 
+// mostPassport is far more than any passport, in bytes.
+const mostPassport = 1 << 20
+
 func (d *Driver) adopt(ctx context.Context, ref string, data panel.Passport) error {
+	if len(data) > mostPassport {
+		return fmt.Errorf("%w: a passport of %d bytes", panel.ErrInvalid, len(data))
+	}
 	var of passport
 	if err := json.Unmarshal(data, &of); err != nil {
 		return fmt.Errorf("%w: passport: %w", panel.ErrInvalid, err)

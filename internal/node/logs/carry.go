@@ -36,10 +36,13 @@ func (d *Driver) Carry(ctx context.Context, a accounts.Account) ([]byte, error) 
 // TakeOver implements facility.Carrier.
 func (d *Driver) TakeOver(_ context.Context, a accounts.Account, of []byte) error {
 	var c carried
+	if len(of) > carriedMost {
+		return fmt.Errorf("%w: logs: %d bytes of counts", panel.ErrInvalid, len(of))
+	}
 	if err := json.Unmarshal(of, &c); err != nil {
 		return fmt.Errorf("%w: logs: %w", panel.ErrInvalid, err)
 	}
-	if len(of) > carriedMost || !c.sound() {
+	if !c.sound() {
 		return fmt.Errorf("%w: logs: these are no counts", panel.ErrInvalid)
 	}
 	d.counting.Lock()

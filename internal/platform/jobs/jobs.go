@@ -26,6 +26,7 @@ import (
 
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/observe"
+	"stead.dev/stead/internal/platform/plaintext"
 )
 
 // Enqueuer inserts jobs; it is the part of a Queue that sections need.
@@ -74,14 +75,11 @@ func storable(err error) error {
 	if err == nil {
 		return nil
 	}
-	text := strings.ToValidUTF8(strings.ReplaceAll(err.Error(), "\x00", "\uFFFD"), "\uFFFD")
-	if len(text) > mostText {
-		text = strings.ToValidUTF8(text[:mostText], "") + "…"
+	said := err.Error()
+	if text := plaintext.Storable(said, mostText); text != said {
+		return stored{err, text}
 	}
-	if text == err.Error() {
-		return err
-	}
-	return stored{err, text}
+	return err
 }
 
 // Cancel makes the job fail for good with err.

@@ -13,6 +13,7 @@ import (
 
 	"stead.dev/stead/internal/platform/clock"
 	"stead.dev/stead/internal/platform/outgoing"
+	"stead.dev/stead/internal/platform/plaintext"
 )
 
 // resolverOf asks the given servers in turn, or the system's.
@@ -181,5 +182,5 @@ func certificateOf(state tls.ConnectionState, valid bool) *Certificate {
 	if len(leaf.Issuer.Organization) > 0 {
 		issuer = leaf.Issuer.Organization[0] + ", " + issuer
 	}
-	return &Certificate{Valid: valid, Issuer: printable(issuer, 200), ExpiresAt: leaf.NotAfter.UTC().Truncate(time.Second)}
+	return &Certificate{Valid: valid, Issuer: plaintext.Line(issuer, 200), ExpiresAt: leaf.NotAfter.UTC().Truncate(time.Second)}
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"stead.dev/stead/internal/platform/dnsquery"
+	"stead.dev/stead/internal/platform/plaintext"
 )
 
 // RecordTypes are the types of records that can be checked.
@@ -34,7 +35,7 @@ func (p *Prober) dns(ctx context.Context, t Target) Result {
 		}
 	}
 	if t.DNSExpected != "" && !slices.ContainsFunc(found, func(f string) bool { return sameRecord(f, t.DNSExpected) }) {
-		return failed(KeyAnswer, printable("the records are "+strings.Join(found, ", "), 300))
+		return failed(KeyAnswer, plaintext.Line("the records are "+strings.Join(found, ", "), 300))
 	}
 	return Result{OK: true}
 }

@@ -14,7 +14,6 @@ import (
 	"strings"
 	"sync"
 	"time"
-	"unicode"
 
 	"stead.dev/stead/internal/platform/clock"
 	"stead.dev/stead/internal/platform/outgoing"
@@ -252,20 +251,4 @@ func ParseStatuses(s string) (low, high int, ok bool) {
 		high, err = strconv.Atoi(last)
 	}
 	return low, high, err == nil && low >= 100 && high <= 599 && low <= high
-}
-
-// printable is text that every database and reader accepts, on one line.
-func printable(s string, most int) string {
-	s = strings.ToValidUTF8(s, "\uFFFD")
-	s = strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) {
-			return ' '
-		}
-		return r
-	}, s)
-	for len(s) > most {
-		cut := []rune(s)
-		s = string(cut[:len(cut)-1-(len(s)-most)/4])
-	}
-	return s
 }

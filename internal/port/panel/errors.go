@@ -3,6 +3,7 @@ package panel
 import (
 	"context"
 	"errors"
+	"strings"
 )
 
 // Kind classifies failures in the same way for every panel. A Kind is itself an error, so that callers write
@@ -29,6 +30,19 @@ const (
 )
 
 func (k Kind) Error() string { return string(k) }
+
+// mostKind is longer than any kind, in bytes.
+const mostKind = 64
+
+// UnmarshalText implements encoding.TextUnmarshaler. A kind comes from other machines, and is stored and shown, so what has not the
+// form of one is ErrInternal. One of a later release is kept as it is.
+func (k *Kind) UnmarshalText(text []byte) error {
+	*k = Kind(text)
+	if len(text) > mostKind || strings.ContainsFunc(string(*k), func(r rune) bool { return r != '_' && (r < 'a' || r > 'z') }) {
+		*k = ErrInternal
+	}
+	return nil
+}
 
 // Temporary reports whether the same call may succeed later without any change.
 func (k Kind) Temporary() bool { return k == ErrUnreachable || k == ErrBusy }

@@ -95,7 +95,8 @@ type Found struct {
 // the account's disk is ErrDiskFull, beyond its inodes ErrLimit. The home and the directories that
 // hosting itself needs (public_html, logs, tmp) cannot be moved, replaced or removed.
 type Files interface {
-	// List pages through one directory; limit 0 lists all. Links are listed, never followed.
+	// List pages through one directory; limit 0 lists all, which fails for tens of thousands of entries on another machine. Links are
+	// listed, never followed.
 	List(ctx context.Context, ref, path string, offset, limit int) (Listing, error)
 	Stat(ctx context.Context, ref, path string) (Entry, error)
 	// Read returns a part of a file in memory bounded by MaxBytes, whatever the size of the file.

@@ -150,7 +150,7 @@ func arguments(w http.ResponseWriter, r *http.Request, m method) ([]reflect.Valu
 		return nil, fmt.Errorf("%w: arguments: %w", panel.ErrInvalid, err)
 	}
 	var values []json.RawMessage
-	if err := json.Unmarshal(data, &values); err != nil {
+	if err := decode(data, &values); err != nil {
 		return nil, fmt.Errorf("%w: arguments: %w", panel.ErrInvalid, err)
 	}
 	in := []reflect.Value{reflect.ValueOf(r.Context())}
@@ -273,5 +273,5 @@ func decodeHeader(text string, into any) error {
 	if err != nil {
 		return err
 	}
-	return json.Unmarshal(data, into)
+	return decode(data, into)
 }

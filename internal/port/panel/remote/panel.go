@@ -241,9 +241,9 @@ func (p *Panel) send(ctx context.Context, op string, body io.Reader, header http
 	var f failure
 	switch answer.StatusCode {
 	case http.StatusUnprocessableEntity:
-		data, err := io.ReadAll(io.LimitReader(answer.Body, maxAnswer))
+		data, err := io.ReadAll(io.LimitReader(answer.Body, mostFailure))
 		if err == nil {
-			err = json.Unmarshal(data, &f)
+			err = decode(data, &f)
 		}
 		if err != nil {
 			return nil, p.broken(ctx, op, ref, err)
@@ -341,7 +341,7 @@ func value[T any](ctx context.Context, p *Panel, op, ref string, answer *http.Re
 	var v T
 	defer func() { _ = answer.Body.Close() }()
 	if answer.StatusCode != http.StatusOK {
-		return v, p.broken(ctx, op, ref, errors.New(answer.Status))
+		return v, p.broken(ctx, op, ref, messageOf(answer.Status))
 	}
 	data, err := io.ReadAll(io.LimitReader(answer.Body, maxAnswer+1))
 	switch {
@@ -350,7 +350,7 @@ func value[T any](ctx context.Context, p *Panel, op, ref string, answer *http.Re
 	case len(data) > maxAnswer:
 		return v, &panel.Error{Kind: panel.ErrInternal, Op: op, Ref: ref, Err: errors.New("the answer is too large")}
 	}
-	if err := json.Unmarshal(data, &v); err != nil {
+	if err := decode(data, &v); err != nil {
 		return v, &panel.Error{Kind: panel.ErrInternal, Op: op, Ref: ref, Err: err}
 	}
 	return v, nil

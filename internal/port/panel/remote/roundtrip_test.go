@@ -137,6 +137,10 @@ func (f *filler) value(t reflect.Type) reflect.Value {
 	}
 	switch t.Kind() {
 	case reflect.String:
+		if t == reflect.TypeFor[panel.Kind]() {
+			v.SetString("kind_" + string(rune('a'+f.n%26)))
+			break
+		}
 		v.SetString("text " + strconv.FormatInt(f.n, 10) + " ўзб\n\"<&>")
 	case reflect.Bool:
 		v.SetBool(true)

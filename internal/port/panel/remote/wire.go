@@ -9,6 +9,7 @@ import (
 	"io"
 	"reflect"
 
+	"stead.dev/stead/internal/platform/plaintext"
 	"stead.dev/stead/internal/port/panel"
 )
 
@@ -24,6 +25,9 @@ const (
 	streamType    = "application/vnd.stead.stream"
 	maxArguments  = 64 << 20 // a file's content among them
 	maxAnswer     = 64 << 20
+	// maxValues bounds the values of an answer, or of arguments: a list of 64 MB of empty objects takes gigabytes when it is decoded.
+	// A directory of 40,000 files has 500,000 values; whoever wants more of one takes it in pages.
+	maxValues = 500_000
 )
 
 // Capability is one of the port's, and the interface of its methods.
@@ -149,13 +153,24 @@ func failureOf(err error) failure {
 	} else {
 		f.Message = err.Error()
 	}
+	f.Message = plaintext.Line(f.Message, mostMessage) // it may go in a trailer
 	return f
 }
 
-// remoteMessage is the text of an error on the other side.
+// Bounds of what a failure says, in bytes.
+const (
+	mostFailure = 1 << 20 // encoded; those of earlier releases did not bound their message
+	mostMessage = 4 << 10
+	mostName    = 300 // of an operation, and of an account
+)
+
+// remoteMessage is the text of an error on the other side, as messageOf makes it.
 type remoteMessage string
 
 func (s remoteMessage) Error() string { return string(s) }
+
+// messageOf makes what the other side says harmless: callers store it, and operators read it in their terminals.
+func messageOf(said string) remoteMessage { return remoteMessage(plaintext.Line(said, mostMessage)) }
 
 func (f failure) err(op string) error {
 	if f.Kind == "" {
@@ -164,11 +179,38 @@ func (f failure) err(op string) error {
 	if f.Op == "" {
 		f.Op = op
 	}
-	e := &panel.Error{Kind: f.Kind, Op: f.Op, Ref: f.Ref}
+	e := &panel.Error{Kind: f.Kind, Op: plaintext.Line(f.Op, mostName), Ref: plaintext.Line(f.Ref, mostName)}
 	if f.Message != "" {
-		e.Err = remoteMessage(f.Message)
+		e.Err = messageOf(f.Message)
 	}
 	return e
+}
+
+// decode is json.Unmarshal of what the other side says, unless that has more than maxValues.
+func decode(data []byte, into any) error {
+	if countValues(data) > maxValues {
+		return errManyValues
+	}
+	return json.Unmarshal(data, into)
+}
+
+var errManyValues = errors.New("there are too many values")
+
+// countValues counts the values in a text of JSON: what is behind each bracket and each comma. An empty list or object counts as if it
+// had one.
+func countValues(data []byte) (n int) {
+	text := false
+	for i := 0; i < len(data); i++ {
+		switch c := data[i]; {
+		case c == '"':
+			text = !text
+		case text && c == '\\':
+			i++
+		case !text && (c == ',' || c == '[' || c == '{'):
+			n++
+		}
+	}
+	return n
 }
 
 // writeFrame writes data after its length.
