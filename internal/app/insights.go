@@ -6,6 +6,7 @@ import (
 
 	"stead.dev/stead/internal/agent/insights"
 	"stead.dev/stead/internal/monitoring/scans"
+	"stead.dev/stead/internal/platform/config"
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/dnsquery"
 	"stead.dev/stead/internal/port/panel"
@@ -36,7 +37,9 @@ func (s auditedServices) Place(ctx context.Context, accountID, serviceID int64) 
 		return insights.Place{}, err
 	}
 	p := insights.Place{
-		Site:    insights.Site{Host: on.Domain, Addresses: on.Addresses(), OriginURL: on.OriginURL},
+		Site: insights.Site{
+			Host: on.Domain, Addresses: on.Addresses(), OriginURL: on.OriginURL, Local: on.Panel == config.PanelNode || s.cfg.AllowLoopbackTargets,
+		},
 		Refusal: on.Changeable(), Visible: !on.Sandbox, Ref: on.Ref,
 	}
 	if p.PHPVersion, err = s.php.Version(ctx, s.db, accountID, serviceID); err != nil {

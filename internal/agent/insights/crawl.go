@@ -58,8 +58,10 @@ type Site struct {
 	Host string
 	// Addresses are those of the service's server. A domain that leads elsewhere is not visited there.
 	Addresses []string
-	// OriginURL answers HTTP for the host whatever the DNS says; it is our own, never a customer's word. Empty: there is none.
+	// OriginURL answers HTTP for the host whatever the DNS says, as the hosting machine says, which could lie. Empty: there is none.
 	OriginURL string
+	// Local tells that this machine answers there, so its own addresses may be called.
+	Local bool
 }
 
 // visit is one audit's way through one site.
@@ -68,6 +70,7 @@ type visit struct {
 	guard      outgoing.Guard
 	host, twin string // twin is with www. or without
 	origin     string // host and port that are called whatever the DNS says; empty: the DNS leads to the service
+	machine    outgoing.Machine
 	addresses  []string
 	http       *http.Client
 	requests   atomic.Int64
@@ -85,6 +88,7 @@ func (c *Crawler) crawl(ctx context.Context, s Site) facts {
 	defer cancel()
 	v := &visit{
 		Crawler: c, guard: outgoing.Guard{AllowLoopback: c.AllowLoopback}, host: s.Host, twin: domainname.Twin(s.Host), addresses: s.Addresses,
+		machine: outgoing.Machine{Local: s.Local},
 	}
 	transport := &http.Transport{
 		Proxy: nil, DialContext: v.dial, TLSHandshakeTimeout: requestTime, MaxResponseHeaderBytes: mostHeader, DisableCompression: true, // unpacked within bounds
@@ -390,10 +394,10 @@ func (v *visit) resolve(ctx context.Context, host string) ([]netip.Addr, error) 
 	return all, nil
 }
 
-// dial connects to the service's server: to its origin, or to the addresses of the host, which are judged each time.
+// dial connects to the service's server: to its origin, or to the addresses of the host. Both are judged each time.
 func (v *visit) dial(ctx context.Context, network, address string) (net.Conn, error) {
 	if v.origin != "" {
-		dialer := &net.Dialer{Timeout: requestTime / 2}
+		dialer := &net.Dialer{Timeout: requestTime / 2, Control: v.machine.Control}
 		return dialer.DialContext(ctx, network, v.origin)
 	}
 	host, port, err := net.SplitHostPort(address)

@@ -14,6 +14,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -325,7 +326,7 @@ func newWorld(t *testing.T, d *db.DB, clk *clock.Fake, site http.Handler) *world
 	t.Helper()
 	server := httptest.NewServer(site)
 	t.Cleanup(server.Close)
-	w := &world{model: &adviser{}, queue: &queue{}, t: t, told: &outboxtest.Recorder{}, clk: clk, sites: &hosted{place: Place{Visible: true, Site: Site{Host: "shop.example", OriginURL: server.URL}}}}
+	w := &world{model: &adviser{}, queue: &queue{}, t: t, told: &outboxtest.Recorder{}, clk: clk, sites: &hosted{place: Place{Visible: true, Site: Site{Host: "shop.example", OriginURL: server.URL, Local: true}}}}
 	w.Service = New(Config{
 		DB: d, Clock: clk, Events: w.told, Limiter: throttle.New(d, clk), Queue: w.queue,
 		Crawler: &Crawler{Resolver: names{}, Clock: clk, HTTPPort: "80", HTTPSPort: "443"},
@@ -558,6 +559,23 @@ func TestOnlyTheServicesOwnServerIsCalled(t *testing.T) {
 	}
 }
 
+// TestAMachineLeadsNoAuditToThisOne: the origin is what a hosting machine says, which may be in the hands of somebody else.
+func TestAMachineLeadsNoAuditToThisOne(t *testing.T) {
+	t.Parallel()
+	var calls atomic.Int64
+	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { calls.Add(1) }))
+	t.Cleanup(server.Close)
+	crawler := &Crawler{Resolver: names{}, Clock: clock.System(0)}
+	for _, origin := range []string{server.URL, strings.Replace(server.URL, "127.0.0.1", "localhost", 1), "http://169.254.0.1"} {
+		if f := crawler.crawl(t.Context(), Site{Host: "shop.example", OriginURL: origin}); f.reached || f.failure != "blocked_target" {
+			t.Errorf("%s: %+v", origin, f)
+		}
+	}
+	if n := calls.Load(); n > 0 {
+		t.Errorf("%d calls", n)
+	}
+}
+
 // TestASiteWithoutAnEndCostsABoundedNumberOfRequests visits a site each of whose pages has links to ten new ones.
 func TestASiteWithoutAnEndCostsABoundedNumberOfRequests(t *testing.T) {
 	t.Parallel()
@@ -572,7 +590,7 @@ func TestASiteWithoutAnEndCostsABoundedNumberOfRequests(t *testing.T) {
 	}))
 	t.Cleanup(server.Close)
 	crawler := &Crawler{Resolver: names{}, Clock: clock.System(0)}
-	f := crawler.crawl(t.Context(), Site{Host: "shop.example", OriginURL: server.URL})
+	f := crawler.crawl(t.Context(), Site{Host: "shop.example", OriginURL: server.URL, Local: true})
 	if n = len(requests); n > mostRequests || len(f.pages) != mostPages || f.complete {
 		t.Errorf("%d requests, %d pages, complete %v", n, len(f.pages), f.complete)
 	}

@@ -8,11 +8,9 @@ import (
 	"mime"
 	"net"
 	"net/http"
-	"net/netip"
 	"net/url"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 	"unicode/utf8"
 
@@ -75,7 +73,7 @@ func (p Place) fetch(ctx context.Context, host, target string) (fetched, error) 
 	}
 	ctx, cancel := context.WithTimeout(ctx, fetchTime)
 	defer cancel()
-	dialer := &net.Dialer{Timeout: fetchTime / 2, Control: p.judge}
+	dialer := &net.Dialer{Timeout: fetchTime / 2, Control: outgoing.Machine{Local: p.Local}.Control}
 	transport := &http.Transport{
 		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
 			if strings.HasSuffix(address, ":443") {
@@ -145,21 +143,6 @@ func (p Place) follows(u *url.URL) bool {
 	default:
 		return false
 	}
-}
-
-// judge refuses to connect to what no server of sites is. Its address comes from a hosting machine, which could lie: private
-// networks are where machines are, but the control plane's own loopback and link-local addresses, such as the metadata of a
-// cloud, are not.
-func (p Place) judge(_, address string, _ syscall.RawConn) error {
-	to, err := netip.ParseAddrPort(address)
-	if err != nil {
-		return outgoing.ErrTarget
-	}
-	a := to.Addr().Unmap()
-	if a.IsLoopback() && !p.Local || a.IsUnspecified() || a.IsMulticast() || a.IsLinkLocalUnicast() {
-		return outgoing.ErrTarget
-	}
-	return nil
 }
 
 func fetchPage(ctx context.Context, w workplace, arguments string) (any, error) {
