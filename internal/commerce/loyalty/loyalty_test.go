@@ -204,6 +204,39 @@ func TestARefundTakesBack(t *testing.T) {
 	})
 }
 
+// What an order brings is decided when it is completed: spending that came later brings nothing for it when it is refunded in part.
+func TestARefundGivesNothing(t *testing.T) {
+	t.Parallel()
+	engines(t, func(t *testing.T, w *world) {
+		w.people[1] = Member{"anna@example.com", false}
+		w.must(func(ctx context.Context, tx *db.Tx) error {
+			_, err := tx.Exec(ctx, `INSERT INTO loyalty_referrals (referred_id, referrer_id, created_at) VALUES (2, 1, $1)`, tx.Now)
+			return err
+		})
+		w.bought(1, 2, 40_000)
+		w.bought(2, 2, 60_000)
+		w.has(map[int64]money.USDCents{2: 600}) // the second one, as silver
+		w.people[1] = Member{"anna@example.com", true}
+		w.told("order.refunded", 1, 2, 40_000, 0, 100)
+		w.has(map[int64]money.USDCents{2: 600})
+	})
+}
+
+// Who has become a reseller, or whose customer has, gives back what refunds make too much, as before.
+func TestARefundTakesBackFromWhoHasBecomeAReseller(t *testing.T) {
+	t.Parallel()
+	engines(t, func(t *testing.T, w *world) {
+		w.refer(2)
+		w.bought(1, 2, 10_000)
+		w.bought(2, 2, 2000)
+		w.has(map[int64]money.USDCents{1: 1000, 2: 20})
+		w.resale[2] = true
+		w.told("order.refunded", 1, 2, 10_000, 0, 5000)
+		w.told("order.refunded", 2, 2, 2000, 0, 2000)
+		w.has(map[int64]money.USDCents{1: 500})
+	})
+}
+
 func TestARefundThatIsHeardOfFirstCounts(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, w *world) {

@@ -172,19 +172,22 @@ func (s *Service) Follow(ctx context.Context, tx *db.Tx, e outbox.Stored) error 
 	if err != nil || o.completedAt == nil {
 		return err // one that was never completed has brought nobody anything
 	}
-	return s.reward(ctx, tx, o)
+	return s.reward(ctx, tx, o, e.Type == "order.completed")
 }
 
-// reward makes the rewards of an order equal to what they should be.
-func (s *Service) reward(ctx context.Context, tx *db.Tx, o order) error {
-	if _, wholesale, err := s.Rates.Wholesale(ctx, tx, o.accountID); err != nil || wholesale {
+// reward makes the rewards of an order equal to what they should be. A refund makes none: whether there is one, and of which
+// percentage, is decided when the order is completed.
+func (s *Service) reward(ctx context.Context, tx *db.Tx, o order, completed bool) error {
+	_, wholesale, err := s.Rates.Wholesale(ctx, tx, o.accountID)
+	if err != nil {
 		return err
 	}
+	earns := completed && !wholesale
 	kept, err := o.kept()
 	if err != nil {
 		return fmt.Errorf("loyalty: order %d: %w", o.id, err)
 	}
-	if err := s.rewardReferrer(ctx, tx, o, kept); err != nil {
+	if err := s.rewardReferrer(ctx, tx, o, kept, earns); err != nil {
 		return err
 	}
 	spent, _, err := s.spent(ctx, tx, o.accountID)
@@ -193,10 +196,14 @@ func (s *Service) reward(ctx context.Context, tx *db.Tx, o order) error {
 	}
 	// The tier of an order follows from the spending before it.
 	tier := s.Program.standingOf(max(0, spent-kept), 0).Tier
-	return s.settle(ctx, tx, o, Cashback, o.accountID, kept, tier.Cashback, s.Program.cap(Cashback))
+	percent := tier.Cashback
+	if !earns {
+		percent = 0
+	}
+	return s.settle(ctx, tx, o, Cashback, o.accountID, kept, percent, s.Program.cap(Cashback))
 }
 
-func (s *Service) rewardReferrer(ctx context.Context, tx *db.Tx, o order, kept money.USDCents) error {
+func (s *Service) rewardReferrer(ctx context.Context, tx *db.Tx, o order, kept money.USDCents, earns bool) error {
 	r, err := lockReferral(ctx, tx, o.accountID)
 	if errors.Is(err, db.ErrNoRows) {
 		return nil
@@ -204,7 +211,7 @@ func (s *Service) rewardReferrer(ctx context.Context, tx *db.Tx, o order, kept m
 	if err != nil {
 		return err
 	}
-	if r.orderID == nil && kept > 0 {
+	if earns && r.orderID == nil && kept > 0 {
 		if err := setConverted(ctx, tx, o.accountID, o.id); err != nil {
 			return err
 		}
@@ -218,7 +225,7 @@ func (s *Service) rewardReferrer(ctx context.Context, tx *db.Tx, o order, kept m
 	if err != nil {
 		return err
 	}
-	if !owner.Open {
+	if !earns || !owner.Open {
 		percent = 0
 	}
 	if _, wholesale, err := s.Rates.Wholesale(ctx, tx, r.referrerID); err != nil {
@@ -237,8 +244,8 @@ func (p Program) cap(k Kind) money.USDCents {
 	return 0
 }
 
-// settle gives a reward, or takes back the part that a refund has made too much. The percentage of the time at which it was
-// given holds.
+// settle gives a reward of a percentage, or takes back the part that a refund has made too much: of one that was given, the
+// percentage of that time holds.
 func (s *Service) settle(ctx context.Context, tx *db.Tx, o order, kind Kind, accountID int64, kept money.USDCents, percent int64, most money.USDCents) error {
 	now, err := lockReward(ctx, tx, kind, o.id)
 	found := !errors.Is(err, db.ErrNoRows)
