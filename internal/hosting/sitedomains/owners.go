@@ -115,29 +115,33 @@ func (d domain) ownName() string {
 // Displace takes the names of a domain from the services of an account that turned out not to own it. Each goes on under
 // a name that nobody reaches, so sites stay as they are behind their preview address; the owner is told.
 func (s *Service) Displace(ctx context.Context, tx *db.Tx, accountID int64, zone string) error {
-	return s.renameWithin(ctx, tx, accountID, zone, func(d *domain) bool {
+	return s.renameWithin(ctx, tx, accountID, zone, func(d *domain) (bool, error) {
 		if d.displacedName != nil {
-			return false
+			return false, nil
 		}
 		former := d.name
 		d.name, d.displacedName = placeholder(d.ID), &former
-		return true
+		return true, nil
 	})
 }
 
-// Reinstate gives the services of an account the names of a domain back that they had before.
+// Reinstate gives the services of an account the names of a domain back that they had before. What the account has added again
+// meanwhile stays where it is now.
 func (s *Service) Reinstate(ctx context.Context, tx *db.Tx, accountID int64, zone string) error {
-	return s.renameWithin(ctx, tx, accountID, zone, func(d *domain) bool {
+	return s.renameWithin(ctx, tx, accountID, zone, func(d *domain) (bool, error) {
 		if d.displacedName == nil {
-			return false
+			return false, nil
+		}
+		if taken, err := isTaken(ctx, tx, *d.displacedName); err != nil || taken {
+			return false, err
 		}
 		d.name, d.displacedName = *d.displacedName, nil
-		return true
+		return true, nil
 	})
 }
 
 // renameWithin renames an account's names of a domain as rename says, with all that bears them.
-func (s *Service) renameWithin(ctx context.Context, tx *db.Tx, accountID int64, zone string, rename func(*domain) bool) error {
+func (s *Service) renameWithin(ctx context.Context, tx *db.Tx, accountID int64, zone string, rename func(*domain) (bool, error)) error {
 	all, err := s.within(ctx, tx, accountID, zone)
 	if err != nil {
 		return err
@@ -160,7 +164,14 @@ func (s *Service) renameWithin(ctx context.Context, tx *db.Tx, accountID int64, 
 		changed := false
 		for _, d := range rows {
 			was := d
-			if !domainname.Within(d.ownName(), zone) || !rename(&d) {
+			if !domainname.Within(d.ownName(), zone) {
+				continue
+			}
+			renamed, err := rename(&d)
+			if err != nil {
+				return err
+			}
+			if !renamed {
 				continue
 			}
 			changed = true

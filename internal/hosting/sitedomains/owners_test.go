@@ -73,6 +73,40 @@ func TestADisplacedServiceGoesOnUnderAStandIn(t *testing.T) {
 	})
 }
 
+// TestANameThatWasAddedAgainStaysWhereItIs when the account's former names are given back, so that a registration is not held up.
+func TestANameThatWasAddedAgainStaysWhereItIs(t *testing.T) {
+	t.Parallel()
+	engines(t, func(t *testing.T, w *world) {
+		w.service(owner, 10, "shop.example")
+		w.add(10, "blog.shop.example", Subdomain)
+		displace := func() {
+			w.Tx(func(ctx context.Context, tx *db.Tx) error { return w.Displace(ctx, tx, owner, "shop.example") })
+			w.Must(w.Apply(t.Context(), owner, 10))
+		}
+		reinstate := func() {
+			w.Tx(func(ctx context.Context, tx *db.Tx) error { return w.Reinstate(ctx, tx, owner, "shop.example") })
+			w.Must(w.Apply(t.Context(), owner, 10))
+			w.Must(w.Apply(t.Context(), owner, 20))
+		}
+		displace()
+		w.service(owner, 20, "shop.example")
+		reinstate()
+		if has := w.has(10); !strings.Contains(has, "displaced-1.invalid=") || !strings.Contains(has, "blog.shop.example=") {
+			t.Errorf("the first service has %s", has)
+		}
+		if has := w.has(20); !strings.Contains(has, "shop.example=") {
+			t.Errorf("the second service has %s", has)
+		}
+		// Displaced both, one of them has it again.
+		displace()
+		w.Must(w.Apply(t.Context(), owner, 20))
+		reinstate()
+		if has := w.has(10) + " " + w.has(20); strings.Count(has, "displaced-") != 1 {
+			t.Errorf("the services have %s", has)
+		}
+	})
+}
+
 // TestAServiceComesBackUnderAStandIn when its name is somebody else's by then.
 func TestAServiceComesBackUnderAStandIn(t *testing.T) {
 	t.Parallel()

@@ -183,6 +183,12 @@ func setName(ctx context.Context, tx *db.Tx, d domain) error {
 	return err
 }
 
+// isTaken tells whether a service of the live world answers to a name.
+func isTaken(ctx context.Context, tx *db.Tx, name string) (taken bool, err error) {
+	err = tx.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM hosting_domains WHERE name = $1 AND NOT sandbox)`, name).Scan(&taken)
+	return taken, err
+}
+
 // leaving tells whether a panel may still have the former name of a displaced domain for which a condition holds.
 func leaving(ctx context.Context, q db.Querier, condition string, arg any) (found bool, err error) {
 	err = q.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM hosting_domains WHERE `+condition+` AND displaced_name IS NOT NULL
