@@ -15,7 +15,8 @@ import (
 // the panel, and with an accessibility check of every page.
 func TestThePanelInABrowser(t *testing.T) {
 	t.Parallel()
-	browse(t, newInstallation(t))
+	in := newInstallation(t)
+	browse(t, in, in.serve(t, "--demo"))
 }
 
 // TestThePanelOnALinuxMachine runs the tests of web/panel/e2e that need web server, PHP, databases, backups and shells for real.
@@ -23,7 +24,19 @@ func TestThePanelOnALinuxMachine(t *testing.T) {
 	t.Parallel()
 	h := newHost(t, "STEAD_MAIL_HOST=mx.stead.test")
 	h.env = append(h.env, fmt.Sprintf("PANEL_SITES=%d", h.ports["http"]))
-	browse(t, h.installation, "e2e/machine.spec.ts", "e2e/machine.keys.spec.ts")
+	browse(t, h.installation, h.serve(t, "--demo"), "e2e/machine.spec.ts", "e2e/machine.keys.spec.ts")
+}
+
+// TestStaffMoveServicesInABrowser: a member of staff moves a service from one node to another, calls a move off, and drains and
+// empties a node, by the pages alone.
+func TestStaffMoveServicesInABrowser(t *testing.T) {
+	t.Parallel()
+	in, p, _, node := newShopOfNodes(t)
+	for _, name := range []string{"node1", "node2", "node3"} {
+		node(name)
+	}
+	in.env = append(in.env, "PANEL_NODES=true")
+	browse(t, in, p, "e2e/nodes.spec.ts")
 }
 
 var update = flag.Bool("update", false, "take the pictures of the articles anew")
@@ -39,11 +52,13 @@ func TestUpdatePictures(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Setenv("PICTURES", media)
-	browse(t, newInstallation(t), "e2e/articles.spec.ts")
+	in := newInstallation(t)
+	browse(t, in, in.serve(t, "--demo"), "e2e/articles.spec.ts")
 }
 
-// browse runs the tests of web/panel/e2e against an installation: the named files, or all that need no Linux machine.
-func browse(t *testing.T, in *installation, files ...string) {
+// browse runs the tests of web/panel/e2e against the running program of an installation: the named files, or all that need no
+// machine of their own.
+func browse(t *testing.T, in *installation, p *process, files ...string) {
 	t.Helper()
 	chromium, err := exec.LookPath("chromium-headless-shell")
 	if err != nil {
@@ -53,7 +68,6 @@ func browse(t *testing.T, in *installation, files ...string) {
 	if _, err := os.Stat(filepath.Join(panel, "node_modules", "@playwright", "test")); err != nil {
 		t.Fatalf("%v: run the tests with `make test`, which installs it", err)
 	}
-	p := in.serve(t, "--demo")
 	report := filepath.Join(t.TempDir(), "report.json")
 	c := exec.CommandContext(t.Context(), "npx", append([]string{"playwright", "test"}, files...)...)
 	c.Dir = panel
