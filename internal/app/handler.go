@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"stead.dev/stead/internal/content/company"
-	"stead.dev/stead/internal/content/templates"
 	"stead.dev/stead/internal/front/admin/staffapi"
 	"stead.dev/stead/internal/front/mcp"
 	"stead.dev/stead/internal/front/reference"
@@ -245,7 +244,7 @@ func (a *App) pages() *webui.UI {
 		Currency: money.Currency(a.cfg.DefaultCurrency), Rates: a.currencies.Current,
 		Services: a.services, Terminals: a.access, Clients: clients{a.reseller}, Resellers: sellers{a.reseller},
 		API: a.operations(), OAuth: a.oauth, Sections: a.switches, Articles: a.articles,
-		Status: a.status, Notifications: a.notifications, Templates: templates.All(), Reviews: a.reviews,
+		Status: a.status, Notifications: a.notifications, Templates: a.templates, Reviews: a.reviews,
 		Throttle: func(w http.ResponseWriter, r *http.Request) error { return a.edge.Throttle(w, r, oauth.Throttle.Name) },
 		ThrottleDevices: func(w http.ResponseWriter, r *http.Request) error {
 			return a.edge.Throttle(w, r, oauth.DeviceThrottle.Name)

@@ -156,7 +156,7 @@ func (w *staffWorld) prepare() {
 		"tax_rules":    fmt.Sprint(one(`SELECT id FROM invoices_tax_rules`)),
 		"picture":      picture.Name,
 		"announcement": fmt.Sprint(announced.ID), "staff.announcements.withdraw": fmt.Sprint(published.ID), "staff.announcements.remove": fmt.Sprint(draft.ID),
-		"article": fmt.Sprint(article.ID), "queue": "webhooks",
+		"article": fmt.Sprint(article.ID), "queue": "webhooks", "template": "1",
 		"ticket": fmt.Sprint(asked), "canned_answer": fmt.Sprint(canned.ID), "attachment": fmt.Sprint(one(`SELECT MAX(id) FROM tickets_attachments`)),
 		"account": fmt.Sprint(w.stranger.id), "note": fmt.Sprint(staffNote.ID), "order": fmt.Sprint(w.paid), "topup": fmt.Sprint(topup), "code": "OLD",
 		"transaction": fmt.Sprint(one(`SELECT MIN(id) FROM wallet_transactions WHERE account_id = $1 AND type = 'adjustment'`, w.stranger.id)),

@@ -30,33 +30,51 @@ func (s *Service) preview() api.Route {
 			"previews, the answer leads there; otherwise the page is in a sandbox.",
 		ContentTypes: []string{"text/html; charset=utf-8"}, Errors: []*fault.Def{fault.NotFound},
 		Stream: func(ctx context.Context, _ auth.Principal, in *previewIn, w http.ResponseWriter, r *http.Request) error {
-			t := byID(in.ID)
-			if t == nil {
-				return fault.NotFound.New()
+			t, err := s.offered(ctx, in.ID)
+			if err != nil {
+				return err
 			}
-			lang := i18n.Lang(ctx)
 			if host := s.PreviewHost(); host != "" && r.Host != host {
 				w.Header().Set("Cache-Control", "public, max-age=300")
 				w.Header().Set("Vary", "Accept-Language")
 				allowFrames(w)
-				http.Redirect(w, r, s.previewURL(t)+"?lang="+lang, http.StatusFound)
+				http.Redirect(w, r, s.previewURL(t)+"?lang="+i18n.Lang(ctx), http.StatusFound)
 				return nil
 			}
-			content, err := t.Preview(lang)
-			if err != nil {
-				return err
-			}
-			h := w.Header()
 			allowFrames(w)
-			h.Set("Content-Security-Policy", s.policy(t))
-			h.Set("Content-Type", "text/html; charset=utf-8")
-			h.Set("Content-Language", lang)
-			h.Set("Vary", "Accept-Language")
-			h.Set("X-Robots-Tag", "noindex") // a demonstration is no page of the company's
-			serve(w, r, content, "public, max-age=300")
-			return nil
+			policy := t.policy() + "; frame-ancestors *"
+			if s.PreviewOrigin == "" {
+				policy = sandboxed + policy
+			}
+			return t.servePreview(ctx, w, r, policy, "public, max-age=300")
 		},
 	}
+}
+
+// ServePreview writes a template's page for staff, also of one that is not offered, in a sandbox.
+func (s *Service) ServePreview(ctx context.Context, w http.ResponseWriter, r *http.Request, id int64) error {
+	t := byID(id)
+	if t == nil {
+		return fault.NotFound.New()
+	}
+	return t.servePreview(ctx, w, r, sandboxed+t.policy()+"; frame-ancestors 'none'", private)
+}
+
+// servePreview writes the page in the language of the context.
+func (t *Template) servePreview(ctx context.Context, w http.ResponseWriter, r *http.Request, policy, cache string) error {
+	lang := i18n.Lang(ctx)
+	content, err := t.Preview(lang)
+	if err != nil {
+		return err
+	}
+	h := w.Header()
+	h.Set("Content-Security-Policy", policy)
+	h.Set("Content-Type", "text/html; charset=utf-8")
+	h.Set("Content-Language", lang)
+	h.Set("Vary", "Accept-Language")
+	h.Set("X-Robots-Tag", "noindex") // a demonstration is no page of the company's
+	serve(w, r, content, cache)
+	return nil
 }
 
 // allowFrames takes back what keeps other pages of this server out of frames.
@@ -67,16 +85,16 @@ func allowFrames(w http.ResponseWriter) {
 	h.Set("Cross-Origin-Resource-Policy", "cross-origin")
 }
 
-// policy is the Content-Security-Policy of a preview: its style and nothing else. Under our own origin it is in a sandbox
-// too, so that it is not of that origin.
-func (s *Service) policy(t *Template) string {
+// sandboxed begins the policy of a preview under our own origin, so that it is not of that origin.
+const sandboxed = "sandbox; "
+
+// private lets only the browser of the member of staff keep what they look at.
+const private = "private, max-age=300"
+
+// policy is the Content-Security-Policy of a preview without who may frame it: its style and nothing else.
+func (t *Template) policy() string {
 	sum := sha256.Sum256(t.style)
-	policy := "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'; img-src data:; form-action 'none'; " +
-		"base-uri 'none'; frame-ancestors *"
-	if s.PreviewOrigin == "" {
-		policy = "sandbox; " + policy
-	}
-	return policy
+	return "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'; img-src data:; form-action 'none'; base-uri 'none'"
 }
 
 type thumbnailIn struct {
@@ -91,18 +109,31 @@ func (s *Service) thumbnail() api.Route {
 		Description: "A picture of the template's page that may be embedded anywhere and cached. No token is needed.",
 		Summary:     "Show a picture of a template, for galleries", ContentTypes: []string{"image/webp"},
 		Errors: []*fault.Def{fault.NotFound, fault.Validation},
-		Stream: func(_ context.Context, _ auth.Principal, in *thumbnailIn, w http.ResponseWriter, r *http.Request) error {
-			t := byID(in.ID)
-			if t == nil {
-				return fault.NotFound.New()
+		Stream: func(ctx context.Context, _ auth.Principal, in *thumbnailIn, w http.ResponseWriter, r *http.Request) error {
+			t, err := s.offered(ctx, in.ID)
+			if err != nil {
+				return err
 			}
-			h := w.Header()
-			h.Set("Content-Type", "image/webp")
-			h.Set("Cross-Origin-Resource-Policy", "cross-origin")
-			serve(w, r, t.thumbnails[cmp.Or(in.Size, Large)], "public, max-age=86400")
+			w.Header().Set("Cross-Origin-Resource-Policy", "cross-origin")
+			t.serveThumbnail(w, r, cmp.Or(in.Size, Large), "public, max-age=86400")
 			return nil
 		},
 	}
+}
+
+// ServeThumbnail writes a picture of a template's page for staff, also of one that is not offered.
+func (s *Service) ServeThumbnail(w http.ResponseWriter, r *http.Request, id int64, size Size) error {
+	t := byID(id)
+	if t == nil {
+		return fault.NotFound.New()
+	}
+	t.serveThumbnail(w, r, size, private)
+	return nil
+}
+
+func (t *Template) serveThumbnail(w http.ResponseWriter, r *http.Request, size Size, cache string) {
+	w.Header().Set("Content-Type", "image/webp")
+	serve(w, r, t.thumbnails[size], cache)
 }
 
 // serve writes a content that caches may keep.

@@ -48,14 +48,18 @@ type listIn struct {
 	Q        string `query:"q" maxLength:"100" doc:"Whose name, description or tags have this text"`
 }
 
-// list answers a page of the templates. They are few and in memory.
+// list answers a page of the templates that are offered. They are few and in memory.
 func (s *Service) list(ctx context.Context, in *listIn) (*page.List[templateWire], error) {
 	counts, err := s.used(ctx)
 	if err != nil {
 		return nil, err
 	}
+	offered, err := s.Offered(ctx)
+	if err != nil {
+		return nil, err
+	}
 	var found []*Template
-	for _, t := range All() {
+	for _, t := range offered {
 		if (in.Category == "" || t.Category == in.Category) && t.matches(in.Q) {
 			found = append(found, t)
 		}

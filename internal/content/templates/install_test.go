@@ -3,9 +3,11 @@ package templates_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
+	"net/http/httptest"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -21,6 +23,7 @@ import (
 	"stead.dev/stead/internal/platform/auth"
 	"stead.dev/stead/internal/platform/clock"
 	"stead.dev/stead/internal/platform/db"
+	"stead.dev/stead/internal/platform/fault"
 	"stead.dev/stead/internal/platform/outbox/outboxtest"
 	"stead.dev/stead/internal/platform/testkit"
 	"stead.dev/stead/internal/port/panel"
@@ -365,6 +368,80 @@ func TestTheListResolvesItsLanguage(t *testing.T) {
 		read("?per_page=4&page=2")
 		if list.Meta.Total != 6 || len(list.Data) != 2 {
 			t.Errorf("%+v", list)
+		}
+	})
+}
+
+// TestAHiddenTemplateIsAsOneThatIsNotThere for customers, and what was made of it stays.
+func TestAHiddenTemplateIsAsOneThatIsNotThere(t *testing.T) {
+	engines(t, func(t *testing.T, w *world) {
+		const restaurant = 2
+		offer := func(id int64, offered bool) templates.Offer {
+			t.Helper()
+			o, err := w.SetOffered(t.Context(), id, offered)
+			if err != nil || o.Offered != offered {
+				t.Fatalf("%+v, %v", o, err)
+			}
+			return o
+		}
+		listed := func() bool {
+			t.Helper()
+			_, body := w.get("/api/v1/templates")
+			return strings.Contains(body, `"restaurant"`)
+		}
+		if code, a := w.install("owner", 10, `{"template": "restaurant"}`); code != http.StatusCreated {
+			t.Fatalf("%d %v", code, a)
+		}
+		offer(restaurant, false)
+		// Its installation had begun.
+		if i, err := w.run(); err != nil || i.Status != templates.Completed {
+			t.Fatalf("%+v, %v", i, err)
+		}
+		if o := offer(restaurant, false); o.Services != 1 { // hiding it twice is hiding it
+			t.Errorf("%d services have it, want 1", o.Services)
+		}
+		if listed() {
+			t.Error("it is in the list")
+		}
+		for _, id := range []int{restaurant, 99} {
+			for _, what := range []string{"preview", "thumbnail"} {
+				r, body := w.get(fmt.Sprintf("/templates/%d/%s", id, what))
+				if r.StatusCode != http.StatusNotFound || !strings.Contains(body, `"not_found"`) {
+					t.Errorf("%s of %d: %d %s", what, id, r.StatusCode, body)
+				}
+			}
+		}
+		_, unknown := w.install("owner", 10, `{"template": "nothing"}`)
+		if code, a := w.install("owner", 10, `{"template": "restaurant"}`); code != http.StatusUnprocessableEntity || fmt.Sprint(a) != fmt.Sprint(unknown) {
+			t.Errorf("%d %v, want %v", code, a, unknown)
+		}
+		rec := apitest.Call(w.edge, "owner", "GET", "/api/v1/services/10/template", "")
+		if rec.Code != http.StatusOK || !strings.Contains(rec.Body.String(), `"template":"restaurant"`) {
+			t.Errorf("on the service: %d %s", rec.Code, rec.Body)
+		}
+		all, err := w.Offers(t.Context())
+		if err != nil || len(all) != len(templates.All()) || all[1].ID != restaurant || all[1].Offered || !all[0].Offered || all[1].Services != 1 {
+			t.Errorf("for staff: %+v, %v", all, err)
+		}
+		preview, picture := httptest.NewRecorder(), httptest.NewRecorder()
+		r := httptest.NewRequestWithContext(t.Context(), "GET", "/", nil)
+		err = errors.Join(w.ServePreview(t.Context(), preview, r, restaurant), w.ServeThumbnail(picture, r, restaurant, templates.Small))
+		if err != nil || !strings.HasPrefix(preview.Header().Get("Content-Security-Policy"), "sandbox; ") || picture.Body.Len() < 2000 ||
+			!strings.HasPrefix(preview.Header().Get("Cache-Control"), "private") {
+			t.Errorf("for staff: %v %v", err, preview.Header())
+		}
+		offer(restaurant, true)
+		if !listed() {
+			t.Error("it is offered again, and not in the list")
+		}
+		if r, _ := w.get("/templates/2/preview"); r.StatusCode != http.StatusOK {
+			t.Errorf("it is offered again: %d", r.StatusCode)
+		}
+		if code, a := w.install("owner", 10, `{"template": "restaurant"}`); code != http.StatusCreated {
+			t.Errorf("it is offered again: %d %v", code, a)
+		}
+		if _, err := w.SetOffered(t.Context(), 99, false); !errors.Is(err, fault.NotFound) {
+			t.Errorf("one that is not there: %v", err)
 		}
 	})
 }

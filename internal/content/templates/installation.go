@@ -54,7 +54,7 @@ const (
 // normal returns the wish with what was left out, or says what is wrong with it.
 func (w Wish) normal() (Wish, error) {
 	if Find(w.Slug) == nil {
-		return w, fault.Invalid("template", "template_unknown")
+		return w, errUnknown()
 	}
 	w.Title = strings.TrimSpace(w.Title)
 	if utf8.RuneCountInString(w.Title) > maxTitle || strings.ContainsFunc(w.Title, unsuited) {

@@ -66,6 +66,11 @@ func (s *Service) Install(ctx context.Context, accountID, serviceID int64, w Wis
 	if w, err = w.normal(); err != nil {
 		return i, err
 	}
+	if offered, err := s.IsOffered(ctx, s.DB, Find(w.Slug).ID); err != nil {
+		return i, err
+	} else if !offered {
+		return i, errUnknown()
+	}
 	if err := s.refuseEarly(ctx, accountID, serviceID, w); err != nil {
 		return i, err
 	}

@@ -78,3 +78,30 @@ func used(ctx context.Context, q db.Querier) (map[string]int, error) {
 	}, `SELECT slug, count(*) FROM templates_installations WHERE status = $1 GROUP BY slug`, Completed)
 	return counts, err
 }
+
+// hidden reads the ids of the templates that are not offered.
+func hidden(ctx context.Context, q db.Querier) (map[int64]bool, error) {
+	ids := map[int64]bool{}
+	_, err := db.Collect(ctx, q, func(row db.Row) (struct{}, error) {
+		var id int64
+		err := row.Scan(&id)
+		ids[id] = true
+		return struct{}{}, err
+	}, `SELECT template_id FROM templates_hidden`)
+	return ids, err
+}
+
+func isHidden(ctx context.Context, q db.Querier, id int64) (out bool, err error) {
+	err = q.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM templates_hidden WHERE template_id = $1)`, id).Scan(&out)
+	return out, err
+}
+
+func hide(ctx context.Context, tx *db.Tx, id int64) error {
+	_, err := tx.Exec(ctx, `INSERT INTO templates_hidden (template_id) VALUES ($1) ON CONFLICT (template_id) DO NOTHING`, id)
+	return err
+}
+
+func show(ctx context.Context, tx *db.Tx, id int64) error {
+	_, err := tx.Exec(ctx, `DELETE FROM templates_hidden WHERE template_id = $1`, id)
+	return err
+}

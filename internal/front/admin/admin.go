@@ -24,6 +24,7 @@ import (
 	"stead.dev/stead/internal/content/currencies"
 	"stead.dev/stead/internal/content/reviews"
 	"stead.dev/stead/internal/content/status"
+	"stead.dev/stead/internal/content/templates"
 	"stead.dev/stead/internal/hosting/moves"
 	"stead.dev/stead/internal/hosting/nodes"
 	"stead.dev/stead/internal/identity/account"
@@ -67,6 +68,7 @@ type Sections struct {
 	Takeovers    Takeovers
 	Status       *status.Service
 	Reviews      *reviews.Service
+	Templates    *templates.Service
 	SLA          *sla.Service
 	Audit        *audit.Service
 	// Inbox takes mails to tickets; it is set after the sections, which record by Admin, are made.

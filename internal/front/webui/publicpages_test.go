@@ -35,14 +35,15 @@ import (
 
 // publicSite is the pages of status, templates and reviews.
 type publicSite struct {
-	t        *testing.T
-	mux      *http.ServeMux
-	clk      *clock.Fake
-	db       *db.DB
-	status   *status.Service
-	reviews  *reviews.Service
-	sections *contentSwitch
-	asked    int // mails that ask to confirm a subscription
+	t         *testing.T
+	mux       *http.ServeMux
+	clk       *clock.Fake
+	db        *db.DB
+	status    *status.Service
+	reviews   *reviews.Service
+	templates *templates.Service
+	sections  *contentSwitch
+	asked     int // mails that ask to confirm a subscription
 }
 
 // Enqueue counts the jobs that ask.
@@ -77,11 +78,14 @@ func newPublicSite(t *testing.T) *publicSite {
 		DB: s.db, Clock: clk, Events: &outboxtest.Recorder{}, Log: log, Machines: outsiders{}, Audience: outsiders{}, Parts: []string{status.API, status.DNS},
 		Queue: s, Mailer: s, Box: box, Limiter: throttle.New(s.db, clk), Limits: status.DefaultLimits(), BaseURL: "https://shop.example", Brand: brand.Fixed(brand.Brand{Name: "Shop"}), Letters: &mailer.Writer{Brand: brand.Fixed(brand.Brand{Name: "Shop"}), BaseURL: "https://shop.example"},
 	})
+	var gallery templates.Config
+	gallery.DB = s.db
+	s.templates = templates.New(gallery)
 	s.reviews = reviews.New(reviews.Config{DB: s.db, Customers: outsiders{}})
 	New(Deps{
 		Accounts: &account.Service{}, Clock: clk, Log: log, BaseURL: "https://shop.example", Brand: brand.Fixed(brand.Brand{Name: "Shop"}), Language: "en", Sections: s.sections,
 		ClientAddr: func(*http.Request) netip.Addr { return netip.MustParseAddr("203.0.113.1") },
-		Status:     s.status, Templates: templates.All(), Reviews: s.reviews,
+		Status:     s.status, Templates: s.templates, Reviews: s.reviews,
 	}).Routes(s.mux)
 	return s
 }
@@ -184,6 +188,30 @@ func TestThePagesOfTemplates(t *testing.T) {
 	if code, _ := s.get("/templates/none"); code != http.StatusNotFound {
 		t.Errorf("a template that there is not: %d", code)
 	}
+	// What staff hide is gone, also when that is all of them.
+	hide := func(template *templates.Template) {
+		t.Helper()
+		if _, err := s.templates.SetOffered(t.Context(), template.ID, false); err != nil {
+			t.Fatal(err)
+		}
+		if code, _ := s.get("/templates/" + template.Slug); code != http.StatusNotFound {
+			t.Errorf("%s is hidden: %d", template.Slug, code)
+		}
+		for _, path := range []string{"/templates", "/sitemap.xml"} {
+			if body := s.has(path); strings.Contains(body, "/templates/"+template.Slug) {
+				t.Errorf("%s has %s, which is hidden", path, template.Slug)
+			}
+		}
+	}
+	all := templates.All()
+	for _, template := range all[1:] {
+		hide(template)
+	}
+	if body := s.has("/templates/" + all[0].Slug + "?lang=en"); strings.Contains(body, "Other templates") {
+		t.Error("there are other templates")
+	}
+	hide(all[0])
+	s.has("/templates?lang=en", "There are no templates at the moment.")
 }
 
 func TestThePageOfReviews(t *testing.T) {

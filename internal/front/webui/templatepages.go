@@ -14,15 +14,16 @@ import (
 
 // templateRoutes adds the gallery of site templates.
 func (ui *UI) templateRoutes(mux *http.ServeMux) {
-	if len(ui.Templates) == 0 {
+	if ui.Templates == nil {
 		return
 	}
-	addresses := func(context.Context) ([]address, error) {
+	addresses := func(ctx context.Context) ([]address, error) {
+		offered, err := ui.Templates.Offered(ctx)
 		all := []address{{path: "/templates"}}
-		for _, t := range ui.Templates {
+		for _, t := range offered {
 			all = append(all, address{path: templatePath(t), updated: t.Updated})
 		}
-		return all, nil
+		return all, err
 	}
 	ui.publish(mux, publicKind{api.Content, "/templates", "pages.templates.title", inHeader, addresses}, map[string]http.HandlerFunc{
 		"GET /templates": ui.templateHome, "GET /templates/{slug}": ui.showTemplate,
@@ -55,35 +56,49 @@ func (ui *UI) templateRow(t *templates.Template, lang string) templateRow {
 }
 
 func (ui *UI) templateHome(w http.ResponseWriter, r *http.Request) {
+	offered, err := ui.Templates.Offered(r.Context())
+	if err != nil {
+		ui.internal(w, r, err)
+		return
+	}
 	lang := i18n.Lang(r.Context())
 	title := i18n.T(lang, "pages.templates.title", nil)
 	var (
 		rows  []templateRow
 		items []any
+		image string
 	)
-	for i, t := range ui.Templates {
+	for i, t := range offered {
 		rows = append(rows, ui.templateRow(t, lang))
 		items = append(items, map[string]any{
 			"@type": "ListItem", "position": i + 1, "name": t.Name.In(lang), "url": ui.base() + withLang(templatePath(t), lang),
 		})
 	}
+	if len(rows) > 0 {
+		image = rows[0].LargePicture
+	}
 	ui.renderPublic(w, r, "templates", Meta{
-		Title: title, Description: i18n.T(lang, "pages.templates.lead", nil), Path: "/templates", Image: rows[0].LargePicture,
+		Title: title, Description: i18n.T(lang, "pages.templates.lead", nil), Path: "/templates", Image: image,
 		Data: []any{map[string]any{"@context": "https://schema.org", "@type": "ItemList", "name": title, "itemListElement": items}},
 	}, rows)
 }
 
 func (ui *UI) showTemplate(w http.ResponseWriter, r *http.Request) {
+	offered, err := ui.Templates.Offered(r.Context())
+	if err != nil {
+		ui.internal(w, r, err)
+		return
+	}
 	lang := i18n.Lang(r.Context())
-	i := slices.IndexFunc(ui.Templates, func(t *templates.Template) bool { return t.Slug == r.PathValue("slug") })
+	i := slices.IndexFunc(offered, func(t *templates.Template) bool { return t.Slug == r.PathValue("slug") })
 	if i < 0 {
 		ui.fail(w, r, fault.NotFound.New())
 		return
 	}
-	t := ui.Templates[i]
+	t := offered[i]
 	home := crumb{i18n.T(lang, "pages.templates.title", nil), "/templates"}
 	d := templateData{templateRow: ui.templateRow(t, lang), Home: home}
-	for _, o := range ui.Templates {
+	for _, o := range offered {
 		if o != t {
 			d.Others = append(d.Others, ui.templateRow(o, lang))
 		}

@@ -77,8 +77,8 @@ type Deps struct {
 	Status *status.Service
 	// Notifications may be nil: links in mails then end nothing.
 	Notifications *notifications.Service
-	// Templates are the site templates of the gallery; without any, there is none.
-	Templates []*templates.Template
+	// Templates may be nil: there is then no gallery of site templates.
+	Templates *templates.Service
 	// Reviews may be nil: there is then no page of reviews.
 	Reviews *reviews.Service
 	// Domains may be nil: there is then no search for domains.

@@ -185,8 +185,10 @@ func newSite(t *testing.T) *site {
 		DB: d, Clock: clk, Events: &outboxtest.Recorder{}, Log: log, Machines: oneMachine{}, Audience: oneMachine{}, Parts: []string{status.API},
 		Queue: jobs.Discard{}, Mailer: s.post, Box: box, Limiter: throttle.New(d, clk), BaseURL: s.url, Brand: brand.Fixed(brand.Brand{Name: "Stead & Sons"}), Letters: &mailer.Writer{Brand: brand.Fixed(brand.Brand{Name: "Stead & Sons"}), BaseURL: s.url},
 	})
+	var gallery templates.Config
+	gallery.DB = d
 	webui.New(webui.Deps{
-		Status: shown, Notifications: s.notices, Templates: templates.All(), Reviews: reviews.New(reviews.Config{DB: d}),
+		Status: shown, Notifications: s.notices, Templates: templates.New(gallery), Reviews: reviews.New(reviews.Config{DB: d}),
 		Services: hostings{
 			{ID: 10, Name: "Blog <1>", Domain: "blog.example.com", Status: "active"},
 		}, Terminals: s.terminals, Recheck: 5 * time.Millisecond,

@@ -101,6 +101,7 @@ export const staffRoutes = [
   "/staff/articles/$article",
   "/staff/articles/new?kind=blog",
   "/staff/pictures",
+  "/staff/templates",
   "/staff/catalog",
   "/staff/tax",
   "/staff/domain-prices",

@@ -340,6 +340,52 @@ test("an article is written, looked at, published and taken back", async ({ page
   await expect(page.getByText("No such pictures")).toBeVisible();
 });
 
+// The last one: other tests use the first.
+test("a site template is hidden from customers, and offered again", async ({ page, browser, expected }) => {
+  expected.push("404"); // the page of the template, while it is hidden
+  const context = await browser.newContext({ storageState: { cookies: [], origins: [] }, locale: "en" });
+  const visitor = await context.newPage();
+  const link = visitor.getByRole("link", { name: "Coming soon" });
+  const seen = async (count: number) => {
+    await visitor.goto("/templates?lang=en");
+    await expect(link).toHaveCount(count);
+  };
+  await page.goto("/panel/staff");
+  await page.getByRole("link", { name: "Site templates" }).click();
+  await expect(page.getByRole("heading", { level: 1, name: "Site templates" })).toBeVisible();
+  const row = page.getByRole("row", { name: /Coming soon/ });
+  await expect(row.getByText("Offered", { exact: true })).toBeVisible();
+  await seen(1);
+  await link.click();
+  const address = visitor.url();
+
+  const dialog = page.getByRole("dialog");
+  await row.getByRole("button", { name: "Hide Coming soon" }).click();
+  await dialog.getByRole("button", { name: "Hide" }).click();
+  await expect(row.getByText("Hidden", { exact: true })).toBeVisible();
+  await seen(0);
+  expect((await visitor.goto(address))?.status()).toBe(404);
+  const { data } = (await (await context.request.get("/api/v1/templates")).json()) as { data: { slug: string }[] };
+  expect(data.map(({ slug }) => slug)).not.toContain("coming-soon");
+
+  // Staff still see what it is.
+  const picture = row.locator("img");
+  await expect.poll(() => picture.evaluate((image: HTMLImageElement) => image.naturalWidth)).toBe(400);
+  const opened = page.context().waitForEvent("page");
+  await row.getByRole("link", { name: "Preview of Coming soon" }).click();
+  const preview = await opened;
+  await expect(preview.getByRole("heading", { level: 1 })).toBeVisible();
+  await preview.close();
+
+  await row.getByRole("button", { name: "Offer Coming soon" }).click();
+  await dialog.getByRole("button", { name: "Offer" }).click();
+  await expect(row.getByText("Offered", { exact: true })).toBeVisible();
+  await seen(1);
+  await context.close();
+  await page.goto("/panel/staff/audit?action=template.hide");
+  await expect(page.getByRole("listitem").filter({ hasText: "template" }).first()).toBeVisible();
+});
+
 test("a queue is paused and works again", async ({ page }) => {
   await page.goto("/panel/staff/jobs");
   // Others that run beside wait for webhooks a few seconds at most.

@@ -43,6 +43,7 @@ var examples = map[string]string{ //nolint:gosec // no credentials
 	"moves.cancel":               `{"reason": "The machine is back"}`,
 	"sections.set":               `{"enabled": true}`,
 	"reviews.decide":             `{"version": 1, "approve": true}`,
+	"templates.set":              `{"offered": false}`,
 	"sla.decide":                 `{"decision": "hold", "reason": "We look into it"}`,
 	"incidents.open":             `{"title": {"en": "Slow sites"}, "impact": "minor", "message": {"en": "We look into it."}}`,
 	"incidents.update":           `{"status": "identified", "message": {"en": "Found: a disk."}}`,

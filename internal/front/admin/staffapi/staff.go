@@ -65,5 +65,5 @@ func (s *Service) me(operations func(auth.Role) []string) api.Route {
 // Operations are all operations of staff that are served here. allowed lists the ids of the operations that a role may
 // call, of all sections.
 func (s *Service) Operations(allowed func(auth.Role) []string) []api.Route {
-	return slices.Concat([]api.Route{s.me(allowed)}, s.staff(), s.customers(), s.sales(), s.running(), s.content())
+	return slices.Concat([]api.Route{s.me(allowed)}, s.staff(), s.customers(), s.sales(), s.running(), s.content(), s.templates())
 }

@@ -42,6 +42,7 @@ const pages = {
   ),
   articles: page(async () => (await import("~/features/staffcontent/Articles")).Articles),
   "articles/*": page(async () => (await import("~/features/staffcontent/ArticlePage")).ArticlePage),
+  templates: page(async () => (await import("~/features/staffcontent/Templates")).Templates),
   pictures: page(async () => (await import("~/features/staffcontent/Pictures")).Pictures),
   brand: page(async () => (await import("~/features/staffcompany/Brand")).Brand),
   mails: page(async () => (await import("~/features/staffcompany/MailList")).MailList),

@@ -1,6 +1,6 @@
 import { keepPreviousData, queryOptions } from "@tanstack/react-query";
 
-import { call } from "~/api/client";
+import { addressOf, call } from "~/api/client";
 import { staff, type Schemas } from "~/api/staff";
 
 export type Review = Schemas["AdminReview"];
@@ -110,3 +110,17 @@ export const removePicture = (picture: string) =>
   call(staff.DELETE("/api/v1/admin/article-pictures/{picture}", { params: { path: { picture } } }));
 export const removeArticle = (id: number, language: ArticleDraft["language"]) =>
   call(staff.DELETE("/api/v1/admin/articles/{article}/{language}", { params: { path: { article: id, language } } }));
+
+export type Template = Schemas["AdminTemplate"];
+
+export const templates = queryOptions({
+  queryKey: ["staff", "templates"],
+  queryFn: ({ signal }) => call(staff.GET("/api/v1/admin/templates", { signal })),
+});
+/** Shows a template to customers, or hides it from them. */
+export const offerTemplate = (template: number, offered: boolean) =>
+  call(staff.PUT("/api/v1/admin/templates/{template}", { params: { path: { template } }, body: { offered } }));
+/** Where staff see a template's page and its picture, also of one that is hidden. */
+export const templatePreview = (id: number, lang: string) =>
+  addressOf(`/api/v1/admin/templates/${id}/preview`, { lang });
+export const templateThumbnail = (id: number) => addressOf(`/api/v1/admin/templates/${id}/thumbnail`);

@@ -13,7 +13,6 @@ export const templates = () =>
   queryOptions({
     queryKey: ["templates"],
     queryFn: ({ signal }) => call(api.GET("/api/v1/templates", { params: { query: { per_page: 50 } }, signal })),
-    staleTime: 3_600_000,
   });
 
 /** The template that was last put on the service; null when there was none. */
