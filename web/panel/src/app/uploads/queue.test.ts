@@ -3,13 +3,14 @@ import { expect, test } from "vitest";
 import { ApiFailure } from "~/api/failure";
 
 import { UploadQueue, type NewUpload, type Transport, type Upload } from "./queue";
+import { isSameContent } from "./same";
 
 const settle = async () => {
   for (let i = 0; i < 20; i++) await Promise.resolve();
 };
 
 /** A transport whose requests end when the test says so. */
-function world() {
+function world(same = false) {
   const requests: {
     names: string[];
     uploads: Upload[];
@@ -17,6 +18,7 @@ function world() {
     end: (error?: unknown) => void;
     signal: AbortSignal;
   }[] = [];
+  const compared: string[] = [];
   const waits: { milliseconds: number; end: () => void }[] = [];
   const open = (uploads: Upload[], sent: (bytes: number) => void, signal: AbortSignal) =>
     new Promise<void>((resolve, reject) => {
@@ -31,10 +33,14 @@ function world() {
   const transport: Transport = {
     send: open,
     makeFolder: (upload, signal) => open([upload], () => {}, signal),
+    isSame: async (upload) => {
+      compared.push(upload.name);
+      return same;
+    },
     changed: () => {},
     wait: (milliseconds) => new Promise((end) => waits.push({ milliseconds, end })),
   };
-  return { queue: new UploadQueue(transport), requests, waits };
+  return { queue: new UploadQueue(transport), requests, waits, compared };
 }
 
 const file = (name: string, size: number): NewUpload => ({
@@ -101,18 +107,77 @@ test("after a refusal what was stored is done, and nothing is replaced until a p
   expect(requests[3]?.uploads[0]).toMatchObject({ name: "there", overwrite: true });
 });
 
-test("only what was sent whole by a request whose answer is lost may be there already", async () => {
-  const { queue, requests, waits } = world();
-  queue.add([file("whole", 3), file("half", 4)]);
-  requests[0]?.sent(5);
-  requests[0]?.end(new ApiFailure(0, {}));
+const lost = new ApiFailure(0, {});
+const exists = new ApiFailure(422, { error: "already_exists", stored: 0 });
+
+test.each([
+  ["is the upload's own", true, { done: 1, failed: 0, existing: 0 }],
+  ["is another one", false, { done: 0, failed: 1, existing: 1 }],
+])("nothing is replaced after a lost answer; the file that is there %s", async (_, same, expected) => {
+  const { queue, requests, waits, compared } = world(same);
+  queue.add([file("a", 3)]);
+  requests[0]?.sent(3); // the socket has it, and the server perhaps
+  requests[0]?.end(lost);
   await settle();
   waits.splice(0).forEach((wait) => wait.end());
   await settle();
-  expect(requests[1]?.uploads.map(({ name, overwrite }) => [name, overwrite])).toEqual([
-    ["whole", true],
-    ["half", false],
-  ]);
+  expect(requests[1]?.uploads[0]).toMatchObject({ name: "a", overwrite: false });
+  requests[1]?.end(exists);
+  await settle();
+  waits.splice(0).forEach((wait) => wait.end());
+  await settle();
+  expect(compared).toEqual(["a"]);
+  expect(queue.progress()).toMatchObject(expected);
+});
+
+test("what was paused replaces nothing, not even by an empty file", async () => {
+  const { queue, requests, waits, compared } = world(true);
+  queue.add([file("empty", 0), file("whole", 2), file("half", 4)]);
+  requests[0]?.sent(3);
+  queue.pause();
+  waits.splice(0).forEach((wait) => wait.end());
+  await settle();
+  queue.resume();
+  expect(requests[1]?.uploads.map(({ overwrite }) => overwrite)).toEqual([false, false, false]);
+  requests[1]?.end(exists);
+  await settle();
+  expect(requests.slice(2).map(({ names }) => names)).toEqual([["empty"], ["whole"], ["half"]]);
+  requests.slice(2).forEach(({ end }) => end(exists));
+  await settle();
+  waits.splice(0).forEach((wait) => wait.end());
+  await settle();
+  expect(compared).toEqual(["empty", "whole", "half"]);
+  expect(queue.progress()).toMatchObject({ done: 3, failed: 0 });
+});
+
+test("a file that was there before the first request is not compared", async () => {
+  const { queue, requests, compared } = world(true);
+  queue.add([file("a", 3)]);
+  requests[0]?.end(exists);
+  await settle();
+  expect(compared).toEqual([]);
+});
+
+const stream = (...pieces: string[]) =>
+  new ReadableStream<Uint8Array>({
+    start: (controller) => {
+      pieces.forEach((piece) => controller.enqueue(new TextEncoder().encode(piece)));
+      controller.close();
+    },
+  });
+
+test.each([
+  [["<h1>", "Shop</h1>"], true],
+  [["<h1>", "Shoe</h1>"], false],
+  [["<h1>"], false],
+  [["<h1>", "Shop</h1>", "more"], false],
+])("the content %j is compared with a file's", async (pieces, same) => {
+  expect(await isSameContent(new Blob(["<h1>Shop</h1>"]), stream(...pieces))).toBe(same);
+});
+
+test("an empty file is the same as an empty stream", async () => {
+  expect(await isSameContent(new Blob([]), stream())).toBe(true);
+  expect(await isSameContent(new Blob([]), stream("theirs"))).toBe(false);
 });
 
 test("the network's failures are tried again after growing delays, and at last told", async () => {

@@ -19,6 +19,8 @@ export interface Upload {
   attempts: number;
   /** Sent in a request of its own, because a request with others was refused. */
   alone: boolean;
+  /** The answer to a request with it was lost, or nobody waited for it: it may have been stored. */
+  lost: boolean;
   error: unknown;
 }
 
@@ -29,6 +31,8 @@ export interface Transport {
   /** Sends files in one request, in their order; `sent` is told how many bytes of them have gone. */
   send(uploads: Upload[], sent: (bytes: number) => void, signal: AbortSignal): Promise<void>;
   makeFolder(upload: Upload, signal: AbortSignal): Promise<void>;
+  /** Whether the file that is there has the content of the upload's. */
+  isSame(upload: Upload, signal: AbortSignal): Promise<boolean>;
   /** Something in these directories has changed. */
   changed(service: number, directories: string[]): void;
   wait(milliseconds: number): Promise<void>;
@@ -65,7 +69,9 @@ const isTransient = (error: unknown) =>
   error instanceof ApiFailure &&
   (error.status === 0 || error.status === 429 || error.status >= 502 || error.key === "panel_busy");
 
-const isThere = (upload: Upload) => upload.error instanceof ApiFailure && upload.error.key === "already_exists";
+const isExisting = (error: unknown) => error instanceof ApiFailure && error.key === "already_exists";
+
+const isThere = (upload: Upload) => isExisting(upload.error);
 
 /** How many files of a request were stored before it was refused; null when nobody knows, because the answer was lost. */
 function storedBefore(error: unknown): number | null {
@@ -74,9 +80,12 @@ function storedBefore(error: unknown): number | null {
   return error.status === 0 || error.status >= 500 ? null : 0;
 }
 
-/** Marks what may have arrived by a request whose answer is lost: the file that is there then is the upload's own. */
+/**
+ * Marks what may have been stored by a request whose answer is lost. How much was sent does not matter: a browser counts what
+ * it has handed to the socket, and tells it only now and then.
+ */
 function lose(request: Upload[]) {
-  for (const upload of request) if (upload.sent === upload.size) upload.overwrite = true;
+  for (const upload of request) upload.lost = true;
 }
 
 /**
@@ -113,6 +122,7 @@ export class UploadQueue {
         sent: 0,
         attempts: 0,
         alone: false,
+        lost: false,
         error: null,
       });
     }
@@ -220,12 +230,18 @@ export class UploadQueue {
       if (first?.folder) await this.transport.makeFolder(first, controller.signal);
       else await this.transport.send(batch, (bytes) => this.share(batch, bytes), controller.signal);
     } catch (error) {
-      failure = error;
+      failure = (await this.hasArrived(batch, error, controller.signal)) ? null : error;
     }
     if (!this.running.delete(controller)) return; // paused or cancelled meanwhile
     if (failure === null) batch.forEach((upload) => this.finish(upload));
     else this.fail(batch, failure);
     this.run();
+  }
+
+  /** Whether a file was refused because an earlier request, whose answer was lost, has stored it. Otherwise a person decides. */
+  private async hasArrived([upload, ...others]: Upload[], error: unknown, signal: AbortSignal): Promise<boolean> {
+    if (!upload?.lost || upload.folder || others.length > 0 || !isExisting(error)) return false;
+    return this.transport.isSame(upload, signal).catch(() => false);
   }
 
   private finish(upload: Upload) {

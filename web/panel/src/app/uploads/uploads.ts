@@ -4,6 +4,7 @@ import { queryClient } from "~/app/queries";
 
 import { begin } from "./begun";
 import { UploadQueue, type Upload } from "./queue";
+import { isSameContent } from "./same";
 
 async function send(uploads: Upload[], sent: (bytes: number) => void, signal: AbortSignal): Promise<void> {
   const [first] = uploads;
@@ -21,15 +22,33 @@ async function send(uploads: Upload[], sent: (bytes: number) => void, signal: Ab
   await postWithProgress(address, form, sent, signal);
 }
 
+/** Above this size a person decides: what is there would have to come back whole. */
+const largestCompared = 64 << 20;
+
+async function isSame(upload: Upload, signal: AbortSignal): Promise<boolean> {
+  const { file } = upload;
+  if (!file || file.size > largestCompared) return false;
+  const there = await call(
+    api.GET("/api/v1/services/{service}/files/download", {
+      params: { path: { service: upload.service }, query: { path: pathOf(upload) } },
+      parseAs: "stream",
+      signal,
+    }),
+  );
+  return isSameContent(file, there);
+}
+
+const pathOf = (upload: Upload) => `${upload.directory === "/" ? "" : upload.directory}/${upload.name}`;
+
 /** The uploads of this window. */
 export const uploads = new UploadQueue({
   send,
+  isSame,
   makeFolder: async (upload, signal) => {
-    const path = `${upload.directory === "/" ? "" : upload.directory}/${upload.name}`;
     await call(
       api.POST("/api/v1/services/{service}/files/directories", {
         params: { path: { service: upload.service } },
-        body: { path },
+        body: { path: pathOf(upload) },
         signal,
       }),
     );

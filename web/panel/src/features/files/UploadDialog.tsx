@@ -1,7 +1,6 @@
 import { Alert, Button, Group, Modal, Radio, Stack, Text } from "@mantine/core";
 import { useEffect, useState } from "react";
 
-import type { NewUpload } from "~/app/uploads/queue";
 import { uploads } from "~/app/uploads/uploads";
 import { ErrorNote } from "~/ui/ErrorNote";
 import { bytes } from "~/i18n/formats";
@@ -9,40 +8,9 @@ import { bytes } from "~/i18n/formats";
 import { readDirectory } from "./api";
 import { conflicts, type Conflicts, type Dropped } from "./dropped";
 import classes from "./Files.module.css";
-import { baseName, freeName, join, parent } from "./paths";
+import { join } from "./paths";
+import { plan, type Answer } from "./plan";
 import { t } from "./texts";
-
-type Answer = "replace" | "both" | "skip";
-
-/** What goes into the queue, after the person has decided about what is there already. */
-function plan(service: number, directory: string, dropped: Dropped, found: Conflicts, answer: Answer): NewUpload[] {
-  const there = new Set(found.files);
-  const impossible = (path: string) => found.clashes.some((clash) => path === clash || path.startsWith(clash + "/"));
-  const place = (path: string) => join(directory, path);
-  const result: NewUpload[] = [];
-  for (const path of dropped.empty) {
-    if (impossible(path)) continue;
-    result.push({
-      service,
-      directory: parent(place(path)),
-      name: baseName(path),
-      overwrite: false,
-      file: null,
-    });
-  }
-  for (const { path, file } of dropped.files) {
-    const taken = there.has(path);
-    if (impossible(path) || (taken && answer === "skip")) continue;
-    const into = parent(place(path));
-    let name = baseName(path);
-    if (taken && answer === "both") {
-      const names = found.taken.get(path.includes("/") ? parent(path) : "") ?? new Set();
-      name = freeName(name, (other) => names.has(other));
-    }
-    result.push({ service, directory: into, name, overwrite: taken && answer === "replace", file });
-  }
-  return result;
-}
 
 /** Asks before the first byte: where to, when it was dropped on the home; and what to do with what is there already. */
 export function UploadDialog({

@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 
 import { conflicts, picked, walk, type DroppedEntry } from "./dropped";
 import { crumbs, freeName, fromSplat, join, nameProblem, parent, sorted } from "./paths";
+import { plan } from "./plan";
 
 const file = (name: string): DroppedEntry => ({
   name,
@@ -73,6 +74,30 @@ test("conflicts are found at every depth, and only directories on both sides are
   expect(found.files.sort()).toEqual(["index.html", "site/a.css"]);
   expect(found.clashes.sort()).toEqual(["img", "site/new.js"]);
   expect(read).toEqual(["", "site"]);
+});
+
+test("files that are kept beside those that are there get names of their own", () => {
+  const dropped = ["a.txt", "a (2).txt", "b.txt", "b (2).txt", "site/c.txt"].map((path) => ({
+    path,
+    file: {} as File,
+  }));
+  const found = {
+    files: ["a.txt", "b.txt", "b (2).txt", "site/c.txt"],
+    clashes: [],
+    taken: new Map([
+      ["", new Set(["a.txt", "b.txt", "b (2).txt", "site"])],
+      ["site", new Set(["c.txt"])],
+    ]),
+  };
+  const sent = plan(1, "/", { files: dropped, empty: [] }, found, "both");
+  expect(sent.map(({ directory, name }) => join(directory, name))).toEqual([
+    "/a (3).txt",
+    "/a (2).txt",
+    "/b (3).txt",
+    "/b (2) (2).txt",
+    "/site/c (2).txt",
+  ]);
+  expect(sent.some(({ overwrite }) => overwrite)).toBe(false);
 });
 
 test.each([
