@@ -2,17 +2,19 @@ import { queryOptions } from "@tanstack/react-query";
 
 import { api, call } from "~/api/client";
 import { pace } from "~/api/live";
+import { allPages } from "~/api/pages";
 import type { components } from "~/api/schema";
 
 export type FtpAccount = components["schemas"]["AccessFtp"];
 type NewFtp = components["schemas"]["AccessCreateFTPBody"];
 
-const whole = (service: number) => ({ path: { service }, query: { per_page: 50 } });
-
 export const sshKeys = (service: number) =>
   queryOptions({
     queryKey: ["service", service, "ssh-keys"],
-    queryFn: ({ signal }) => call(api.GET("/api/v1/services/{service}/ssh-keys", { params: whole(service), signal })),
+    queryFn: ({ signal }) =>
+      allPages((page) =>
+        call(api.GET("/api/v1/services/{service}/ssh-keys", { params: { path: { service }, query: page }, signal })),
+      ),
   });
 
 export const createKey = (service: number, body: { name?: string; public_key: string }) =>
@@ -39,7 +41,10 @@ const changing = (account: FtpAccount) => account.status === "pending" || accoun
 export const ftpAccounts = (service: number) =>
   queryOptions({
     queryKey: ["service", service, "ftp"],
-    queryFn: ({ signal }) => call(api.GET("/api/v1/services/{service}/ftp", { params: whole(service), signal })),
+    queryFn: ({ signal }) =>
+      allPages((page) =>
+        call(api.GET("/api/v1/services/{service}/ftp", { params: { path: { service }, query: page }, signal })),
+      ),
     refetchInterval: (query) => (query.state.data?.data.some(changing) ? pace(5000) : false),
   });
 

@@ -1,6 +1,7 @@
 import { queryOptions } from "@tanstack/react-query";
 
 import { api, call } from "~/api/client";
+import { allPages } from "~/api/pages";
 import type { components } from "~/api/schema";
 
 type Schemas = components["schemas"];
@@ -113,7 +114,7 @@ export const deleteApplication = (application: number) =>
 
 export const devices = queryOptions({
   queryKey: ["devices"],
-  queryFn: ({ signal }) => call(api.GET("/api/v1/me/devices", { signal })),
+  queryFn: ({ signal }) => allPages((page) => call(api.GET("/api/v1/me/devices", { params: { query: page }, signal }))),
 });
 
 export const removeDevice = (device: number) =>

@@ -1,6 +1,7 @@
 import { queryOptions } from "@tanstack/react-query";
 
 import { api, call } from "~/api/client";
+import { allPages } from "~/api/pages";
 import { follow } from "~/api/events";
 import type { components } from "~/api/schema";
 
@@ -32,11 +33,13 @@ export const conversations = (service: number) =>
   queryOptions({
     queryKey: key(service, "conversations"),
     queryFn: ({ signal }) =>
-      call(
-        api.GET("/api/v1/services/{service}/ai/conversations", {
-          params: { path: { service }, query: { per_page: 50 } },
-          signal,
-        }),
+      allPages((page) =>
+        call(
+          api.GET("/api/v1/services/{service}/ai/conversations", {
+            params: { path: { service }, query: page },
+            signal,
+          }),
+        ),
       ),
   });
 
@@ -66,11 +69,13 @@ export const pending = (service: number) =>
   queryOptions({
     queryKey: key(service, "approvals"),
     queryFn: ({ signal }) =>
-      call(
-        api.GET("/api/v1/services/{service}/ai/approvals", {
-          params: { path: { service }, query: { status: "pending" } },
-          signal,
-        }),
+      allPages((page) =>
+        call(
+          api.GET("/api/v1/services/{service}/ai/approvals", {
+            params: { path: { service }, query: { status: "pending", ...page } },
+            signal,
+          }),
+        ),
       ),
   });
 

@@ -2,6 +2,7 @@ import { queryOptions } from "@tanstack/react-query";
 
 import { addressOf, api, call } from "~/api/client";
 import { pace } from "~/api/live";
+import { allPages } from "~/api/pages";
 import type { components } from "~/api/schema";
 
 export type Backup = components["schemas"]["Backup"];
@@ -28,7 +29,9 @@ export const databaseNames = (service: number) =>
   queryOptions({
     queryKey: ["service", service, "databases"],
     queryFn: ({ signal }) =>
-      call(api.GET("/api/v1/services/{service}/databases", { params: { path: { service } }, signal })),
+      allPages((page) =>
+        call(api.GET("/api/v1/services/{service}/databases", { params: { path: { service }, query: page }, signal })),
+      ),
   });
 
 export const makeBackup = (service: number, parts: Part[], note: string) =>

@@ -2,6 +2,7 @@ import { queryOptions } from "@tanstack/react-query";
 
 import { api, call } from "~/api/client";
 import { pace } from "~/api/live";
+import { allPages } from "~/api/pages";
 import type { components } from "~/api/schema";
 
 export type Certificate = components["schemas"]["Certificate"];
@@ -13,11 +14,13 @@ export const certificates = (service: number) =>
   queryOptions({
     queryKey: ["service", service, "certificates"],
     queryFn: ({ signal }) =>
-      call(
-        api.GET("/api/v1/services/{service}/ssl", {
-          params: { path: { service }, query: { per_page: 50 } },
-          signal,
-        }),
+      allPages((page) =>
+        call(
+          api.GET("/api/v1/services/{service}/ssl", {
+            params: { path: { service }, query: page },
+            signal,
+          }),
+        ),
       ),
     refetchInterval: (query) => (query.state.data?.data.some((one) => busy.has(one.status)) ? pace(5000) : false),
   });

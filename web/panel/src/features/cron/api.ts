@@ -2,6 +2,7 @@ import { queryOptions } from "@tanstack/react-query";
 
 import { api, call } from "~/api/client";
 import { pace } from "~/api/live";
+import { allPages } from "~/api/pages";
 import type { components } from "~/api/schema";
 
 export type CronJob = components["schemas"]["CronJob"];
@@ -12,11 +13,13 @@ export const cronJobs = (service: number) =>
   queryOptions({
     queryKey: ["service", service, "cron"],
     queryFn: ({ signal }) =>
-      call(
-        api.GET("/api/v1/services/{service}/cron", {
-          params: { path: { service }, query: { per_page: 50 } },
-          signal,
-        }),
+      allPages((page) =>
+        call(
+          api.GET("/api/v1/services/{service}/cron", {
+            params: { path: { service }, query: page },
+            signal,
+          }),
+        ),
       ),
     // No event tells of the runs: the machine is asked for them.
     refetchInterval: ({ state }) => {

@@ -2,6 +2,7 @@ import { queryOptions } from "@tanstack/react-query";
 
 import { api, call } from "~/api/client";
 import { pace } from "~/api/live";
+import { allPages } from "~/api/pages";
 import type { components } from "~/api/schema";
 
 export type Database = components["schemas"]["Database"];
@@ -13,7 +14,9 @@ export const databases = (service: number) =>
   queryOptions({
     queryKey: ["service", service, "databases"],
     queryFn: ({ signal }) =>
-      call(api.GET("/api/v1/services/{service}/databases", { params: { path: { service } }, signal })),
+      allPages((page) =>
+        call(api.GET("/api/v1/services/{service}/databases", { params: { path: { service }, query: page }, signal })),
+      ),
     refetchInterval: (query) => (query.state.data?.data.some(changing) ? pace(5000) : false),
   });
 

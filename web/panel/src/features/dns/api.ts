@@ -1,6 +1,7 @@
 import { queryOptions, useMutation, useQueryClient, type QueryClient } from "@tanstack/react-query";
 
 import { api, call } from "~/api/client";
+import { allPages } from "~/api/pages";
 import type { components } from "~/api/schema";
 
 export type DnsRecord = components["schemas"]["DnsRecord"];
@@ -10,14 +11,6 @@ type RecordChange = components["schemas"]["DnsUpdateBody"];
 
 const key = (service: number, zone?: string) => ["service", service, "dns", ...(zone ? ["zone", zone] : [])] as const;
 
-const listed = async (service: number, zone: string | undefined, page: number, signal: AbortSignal) =>
-  (await call(
-    api.GET("/api/v1/services/{service}/dns", {
-      params: { path: { service }, query: { zone, page, per_page: 50 } },
-      signal,
-    }),
-  )) as components["schemas"]["DnsRecordList"];
-
 /**
  * All records of a zone, that of the primary domain unless another is named. There are 1,000 at most: the table searches them
  * without asking again.
@@ -26,9 +19,16 @@ export const dnsRecords = (service: number, zone?: string) =>
   queryOptions({
     queryKey: key(service, zone),
     queryFn: async ({ signal }) => {
-      const first = await listed(service, zone, 1, signal);
-      const rest = Array.from({ length: first.meta.last_page - 1 }, (_, i) => listed(service, zone, i + 2, signal));
-      return [first, ...(await Promise.all(rest))].flatMap((page) => page.data);
+      const { data } = await allPages(
+        async (page) =>
+          (await call(
+            api.GET("/api/v1/services/{service}/dns", {
+              params: { path: { service }, query: { zone, ...page } },
+              signal,
+            }),
+          )) as components["schemas"]["DnsRecordList"],
+      );
+      return data;
     },
   });
 
@@ -44,11 +44,13 @@ export const zonesOf = (service: number) =>
   queryOptions({
     queryKey: ["service", service, "domains", "zones"],
     queryFn: async ({ signal }) => {
-      const { data } = await call(
-        api.GET("/api/v1/services/{service}/domains", {
-          params: { path: { service }, query: { per_page: 50 } },
-          signal,
-        }),
+      const { data } = await allPages((page) =>
+        call(
+          api.GET("/api/v1/services/{service}/domains", {
+            params: { path: { service }, query: page },
+            signal,
+          }),
+        ),
       );
       return data.filter(({ name }) => !data.some((other) => name.endsWith(`.${other.name}`)));
     },

@@ -1,13 +1,13 @@
 import { keepPreviousData, queryOptions } from "@tanstack/react-query";
 
 import { addressOf, api, call } from "~/api/client";
+import { allPages } from "~/api/pages";
 import type { components } from "~/api/schema";
 
 export type Entry = components["schemas"]["FilesEntry"];
 
-/** The interface answers 50 entries at a time; beyond this many the page shows the first of them only. */
+/** Beyond this many entries of a directory the first of them are read, and the page says so. */
 export const mostEntries = 2000;
-const perPage = 50;
 
 interface Directory {
   entries: Entry[];
@@ -15,21 +15,17 @@ interface Directory {
 }
 
 export async function readDirectory(service: number, path: string, signal?: AbortSignal): Promise<Directory> {
-  const page = (number: number) =>
-    call(
-      api.GET("/api/v1/services/{service}/files", {
-        params: { path: { service }, query: { path, page: number, per_page: perPage } },
-        signal,
-      }),
-    );
-  const first = await page(1);
-  const entries = [...first.data];
-  const last = Math.min(first.meta.last_page, mostEntries / perPage);
-  for (let at = 2; at <= last; at += 4) {
-    const numbers = [at, at + 1, at + 2, at + 3].filter((number) => number <= last);
-    for (const { data } of await Promise.all(numbers.map(page))) entries.push(...data);
-  }
-  return { entries, total: first.meta.total };
+  const { data, meta } = await allPages(
+    (page) =>
+      call(
+        api.GET("/api/v1/services/{service}/files", {
+          params: { path: { service }, query: { path, ...page } },
+          signal,
+        }),
+      ),
+    mostEntries,
+  );
+  return { entries: data, total: meta.total };
 }
 
 export const directory = (service: number, path: string) =>

@@ -2,6 +2,7 @@ import { queryOptions } from "@tanstack/react-query";
 
 import { api, call } from "~/api/client";
 import { pace } from "~/api/live";
+import { allPages } from "~/api/pages";
 import type { components } from "~/api/schema";
 
 export type Posture = components["schemas"]["ScansPosture"];
@@ -51,11 +52,13 @@ export const insights = (service: number) =>
   queryOptions({
     queryKey: key(service, "insights"),
     queryFn: ({ signal }) =>
-      call(
-        api.GET("/api/v1/services/{service}/ai/insights", {
-          params: { path: { service }, query: { status: "open" } },
-          signal,
-        }),
+      allPages((page) =>
+        call(
+          api.GET("/api/v1/services/{service}/ai/insights", {
+            params: { path: { service }, query: { status: "open", ...page } },
+            signal,
+          }),
+        ),
       ),
   });
 

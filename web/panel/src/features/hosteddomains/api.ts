@@ -2,6 +2,7 @@ import { queryOptions } from "@tanstack/react-query";
 
 import { api, call } from "~/api/client";
 import { pace } from "~/api/live";
+import { allPages } from "~/api/pages";
 import type { components } from "~/api/schema";
 
 export type HostedDomain = components["schemas"]["HostingDomain"];
@@ -11,21 +12,15 @@ export type Claim = components["schemas"]["Claim"];
 
 const changing = (domain: HostedDomain) => domain.status === "pending" || domain.status === "removing";
 
-/** All domains of a service; a plan allows few. */
+/** All domains of a service. */
 export const domains = (service: number) =>
   queryOptions({
     queryKey: ["service", service, "domains"],
     queryFn: async ({ signal }) => {
-      const listed = (page: number) =>
-        call(
-          api.GET("/api/v1/services/{service}/domains", {
-            params: { path: { service }, query: { page, per_page: 50 } },
-            signal,
-          }),
-        );
-      const first = await listed(1);
-      const rest = Array.from({ length: first.meta.last_page - 1 }, (_, i) => listed(i + 2));
-      return [first, ...(await Promise.all(rest))].flatMap((page) => page.data);
+      const { data } = await allPages((page) =>
+        call(api.GET("/api/v1/services/{service}/domains", { params: { path: { service }, query: page }, signal })),
+      );
+      return data;
     },
     refetchInterval: (query) => (query.state.data?.some(changing) ? pace(5000) : false),
   });

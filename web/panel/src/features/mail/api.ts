@@ -2,6 +2,7 @@ import { queryOptions } from "@tanstack/react-query";
 
 import { api, call } from "~/api/client";
 import { pace } from "~/api/live";
+import { allPages } from "~/api/pages";
 import type { components } from "~/api/schema";
 
 export type Mailbox = components["schemas"]["Mailbox"];
@@ -29,11 +30,13 @@ export const mailDomains = (service: number) =>
     queryKey: ["service", service, "domains", "mail"],
     queryFn: async ({ signal }) =>
       (
-        await call(
-          api.GET("/api/v1/services/{service}/domains", {
-            params: { path: { service }, query: { per_page: 50 } },
-            signal,
-          }),
+        await allPages((page) =>
+          call(
+            api.GET("/api/v1/services/{service}/domains", {
+              params: { path: { service }, query: page },
+              signal,
+            }),
+          ),
         )
       ).data.filter((domain) => domain.status === "active" || domain.status === "pending"),
   });

@@ -1,6 +1,7 @@
 import { queryOptions } from "@tanstack/react-query";
 
 import { api, call } from "~/api/client";
+import { allPages } from "~/api/pages";
 import type { components } from "~/api/schema";
 
 export type Monitor = components["schemas"]["Monitor"];
@@ -43,7 +44,8 @@ export const deleteMonitor = (id: number) =>
 
 export const channels = queryOptions({
   queryKey: ["monitors", "channels"],
-  queryFn: ({ signal }) => call(api.GET("/api/v1/alert-channels", { signal })),
+  queryFn: ({ signal }) =>
+    allPages((page) => call(api.GET("/api/v1/alert-channels", { params: { query: page }, signal }))),
 });
 
 const at = (id: number) => ({ params: { path: { alert_channel: id } } });
@@ -64,5 +66,5 @@ export const testChannel = (id: number) => call(api.POST("/api/v1/alert-channels
 /** The services that a monitor can be about. */
 export const services = queryOptions({
   queryKey: ["services", "names"],
-  queryFn: ({ signal }) => call(api.GET("/api/v1/services", { params: { query: { per_page: 50 } }, signal })),
+  queryFn: ({ signal }) => allPages((page) => call(api.GET("/api/v1/services", { params: { query: page }, signal }))),
 });

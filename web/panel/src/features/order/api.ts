@@ -2,6 +2,7 @@ import { queryOptions } from "@tanstack/react-query";
 
 import { api, call } from "~/api/client";
 import { pace } from "~/api/live";
+import { allPages } from "~/api/pages";
 import type { components } from "~/api/schema";
 
 type Schemas = components["schemas"];
@@ -14,13 +15,14 @@ export type Offer = Schemas["AddonsOffer"];
 
 export const catalog = queryOptions({
   queryKey: ["catalog"],
-  queryFn: ({ signal }) => call(api.GET("/api/v1/catalog", { params: { query: { per_page: 50 } }, signal })),
+  queryFn: ({ signal }) => allPages((page) => call(api.GET("/api/v1/catalog", { params: { query: page }, signal }))),
   staleTime: 60_000,
 });
 
 export const addonCatalog = queryOptions({
   queryKey: ["catalog", "addons"],
-  queryFn: ({ signal }) => call(api.GET("/api/v1/catalog/addons", { params: { query: { per_page: 50 } }, signal })),
+  queryFn: ({ signal }) =>
+    allPages((page) => call(api.GET("/api/v1/catalog/addons", { params: { query: page }, signal }))),
   staleTime: 60_000,
 });
 
@@ -34,7 +36,8 @@ export const domainCheck = (domain: string) =>
 
 export const zones = queryOptions({
   queryKey: ["domains", "tlds"],
-  queryFn: ({ signal }) => call(api.GET("/api/v1/domains/tlds", { params: { query: { per_page: 50 } }, signal })),
+  queryFn: ({ signal }) =>
+    allPages((page) => call(api.GET("/api/v1/domains/tlds", { params: { query: page }, signal }))),
   staleTime: 300_000,
 });
 
@@ -73,11 +76,13 @@ export const offers = (service: number) =>
   queryOptions({
     queryKey: ["service", service, "addons", "offers"],
     queryFn: ({ signal }) =>
-      call(
-        api.GET("/api/v1/services/{service}/addons/offers", {
-          params: { path: { service }, query: { per_page: 50 } },
-          signal,
-        }),
+      allPages((page) =>
+        call(
+          api.GET("/api/v1/services/{service}/addons/offers", {
+            params: { path: { service }, query: page },
+            signal,
+          }),
+        ),
       ),
   });
 

@@ -1,6 +1,7 @@
 import { queryOptions, type QueryClient } from "@tanstack/react-query";
 
 import { api, call } from "~/api/client";
+import { allPages } from "~/api/pages";
 import type { components } from "~/api/schema";
 import { isOn } from "~/app/boot";
 import { usage as usageNow } from "~/ui/usage/api";
@@ -40,7 +41,7 @@ export const unpaid = queryOptions({
 
 export const domains = queryOptions({
   queryKey: ["domains", "overview"],
-  queryFn: ({ signal }) => call(api.GET("/api/v1/domains", { params: { query: { per_page: 50 } }, signal })),
+  queryFn: ({ signal }) => allPages((page) => call(api.GET("/api/v1/domains", { params: { query: page }, signal }))),
 });
 
 const at = (service: number) => ({ path: { service } });
@@ -50,7 +51,10 @@ export const usage = (service: number) => ({ ...usageNow(service), staleTime: 60
 export const certificates = (service: number) =>
   queryOptions({
     queryKey: ["service", service, "certificates", "overview"],
-    queryFn: ({ signal }) => call(api.GET("/api/v1/services/{service}/ssl", { params: at(service), signal })),
+    queryFn: ({ signal }) =>
+      allPages((page) =>
+        call(api.GET("/api/v1/services/{service}/ssl", { params: { ...at(service), query: page }, signal })),
+      ),
     staleTime: 60_000,
   });
 

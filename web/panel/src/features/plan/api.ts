@@ -1,6 +1,7 @@
 import { queryOptions } from "@tanstack/react-query";
 
 import { api, call } from "~/api/client";
+import { allPages } from "~/api/pages";
 import type { components } from "~/api/schema";
 
 type Schemas = components["schemas"];
@@ -19,11 +20,13 @@ export const tariffs = (id: number) =>
   queryOptions({
     queryKey: ["service", id, "tariffs"],
     queryFn: ({ signal }) =>
-      call(
-        api.GET("/api/v1/services/{service}/tariffs", {
-          params: { path: { service: id }, query: { per_page: 50 } },
-          signal,
-        }),
+      allPages((page) =>
+        call(
+          api.GET("/api/v1/services/{service}/tariffs", {
+            params: { path: { service: id }, query: page },
+            signal,
+          }),
+        ),
       ),
   });
 
@@ -31,11 +34,13 @@ export const addons = (id: number) =>
   queryOptions({
     queryKey: ["service", id, "addons"],
     queryFn: ({ signal }) =>
-      call(
-        api.GET("/api/v1/services/{service}/addons", {
-          params: { path: { service: id }, query: { per_page: 50 } },
-          signal,
-        }),
+      allPages((page) =>
+        call(
+          api.GET("/api/v1/services/{service}/addons", {
+            params: { path: { service: id }, query: page },
+            signal,
+          }),
+        ),
       ),
     refetchInterval: (query) => (query.state.data?.data.some((one) => one.status === "pending") ? 5000 : false),
   });
@@ -44,17 +49,19 @@ export const offers = (id: number) =>
   queryOptions({
     queryKey: ["service", id, "addons", "offers"],
     queryFn: ({ signal }) =>
-      call(
-        api.GET("/api/v1/services/{service}/addons/offers", {
-          params: { path: { service: id }, query: { per_page: 50 } },
-          signal,
-        }),
+      allPages((page) =>
+        call(
+          api.GET("/api/v1/services/{service}/addons/offers", {
+            params: { path: { service: id }, query: page },
+            signal,
+          }),
+        ),
       ),
   });
 
 export const catalog = queryOptions({
   queryKey: ["catalog"],
-  queryFn: ({ signal }) => call(api.GET("/api/v1/catalog", { params: { query: { per_page: 50 } }, signal })),
+  queryFn: ({ signal }) => allPages((page) => call(api.GET("/api/v1/catalog", { params: { query: page }, signal }))),
   staleTime: 60_000,
 });
 

@@ -1,6 +1,7 @@
 import { queryOptions } from "@tanstack/react-query";
 
 import { api, call } from "~/api/client";
+import { allPages } from "~/api/pages";
 import type { components } from "~/api/schema";
 
 export type World = "sandbox" | "live";
@@ -45,13 +46,17 @@ export const saveBrand = (world: World, body: components["schemas"]["ResellerBra
 export const keys = (world: World) =>
   queryOptions({
     queryKey: key(world, "keys"),
-    queryFn: ({ signal }) => call(api.GET("/api/v1/reseller/keys", { headers: of(world), signal })),
+    queryFn: ({ signal }) =>
+      allPages((page) =>
+        call(api.GET("/api/v1/reseller/keys", { params: { query: page }, headers: of(world), signal })),
+      ),
   });
 
 /** The keys of both worlds, which the owner sees who has signed in. */
 export const ownKeys = queryOptions({
   queryKey: ["reseller", "keys"],
-  queryFn: ({ signal }) => call(api.GET("/api/v1/me/api-keys", { params: { query: { per_page: 50 } }, signal })),
+  queryFn: ({ signal }) =>
+    allPages((page) => call(api.GET("/api/v1/me/api-keys", { params: { query: page }, signal }))),
 });
 
 export const createKey = (body: NewKey) => call(api.POST("/api/v1/me/api-keys", { body }));
@@ -69,7 +74,9 @@ export const catalog = (world: World) =>
   queryOptions({
     queryKey: key(world, "catalog"),
     queryFn: ({ signal }) =>
-      call(api.GET("/api/v1/reseller/catalog", { params: { query: { per_page: 50 } }, headers: of(world), signal })),
+      allPages((page) =>
+        call(api.GET("/api/v1/reseller/catalog", { params: { query: page }, headers: of(world), signal })),
+      ),
     staleTime: 300_000,
   });
 
@@ -98,15 +105,10 @@ export const services = (world: World, filter: Filter, page: number) =>
     refetchInterval: (query) => (query.state.data?.data.some((one) => onTheWay.has(one.status)) ? 1000 : false),
   });
 
-/** All services that a filter selects, page by page. */
+/** All services that a filter selects. */
 export async function allServices(world: World, filter: Filter): Promise<Service[]> {
-  const all: Service[] = [];
-  for (let page = 1, last = 1; page <= last; page++) {
-    const { data, meta } = await list(world, filter, page);
-    all.push(...data);
-    last = meta.last_page;
-  }
-  return all;
+  const { data } = await allPages(({ page }) => list(world, filter, page));
+  return data;
 }
 
 /** One service, asked again each second while it is on its way: no event of the sandbox comes to the panel. */
@@ -129,12 +131,14 @@ export const history = (world: World, id: number, status: Service["status"]) =>
   queryOptions({
     queryKey: key(world, "service", id, "history", status),
     queryFn: ({ signal }) =>
-      call(
-        api.GET("/api/v1/reseller/services/{service}/events", {
-          params: { path: { service: id }, query: { per_page: 20 } },
-          headers: of(world),
-          signal,
-        }),
+      allPages((page) =>
+        call(
+          api.GET("/api/v1/reseller/services/{service}/events", {
+            params: { path: { service: id }, query: page },
+            headers: of(world),
+            signal,
+          }),
+        ),
       ),
   });
 
@@ -265,7 +269,9 @@ export const endpoints = (world: World) =>
   queryOptions({
     queryKey: key(world, "webhooks"),
     queryFn: ({ signal }) =>
-      call(api.GET("/api/v1/reseller/webhooks", { params: { query: { per_page: 50 } }, headers: of(world), signal })),
+      allPages((page) =>
+        call(api.GET("/api/v1/reseller/webhooks", { params: { query: page }, headers: of(world), signal })),
+      ),
   });
 
 export const createEndpoint = (world: World, url: string) =>

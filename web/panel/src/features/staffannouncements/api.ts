@@ -1,6 +1,7 @@
 import { keepPreviousData, queryOptions } from "@tanstack/react-query";
 
 import { api, call } from "~/api/client";
+import { allPages } from "~/api/pages";
 import { staff, type Schemas } from "~/api/staff";
 
 export type Announcement = Schemas["Announcement"];
@@ -64,7 +65,7 @@ export const machines = queryOptions({
 export const plans = queryOptions({
   queryKey: ["staff", "announcements", "plans"],
   queryFn: async ({ signal }) => {
-    const { data } = await call(api.GET("/api/v1/catalog", { params: { query: { per_page: 50 } }, signal }));
+    const { data } = await allPages((page) => call(api.GET("/api/v1/catalog", { params: { query: page }, signal })));
     return data.flatMap((product) => product.plans.map((plan) => plan.slug));
   },
 });

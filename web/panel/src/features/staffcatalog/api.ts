@@ -1,6 +1,7 @@
 import { queryOptions } from "@tanstack/react-query";
 
 import { api, call } from "~/api/client";
+import { allPages } from "~/api/pages";
 import { staff, type Schemas } from "~/api/staff";
 import { inLang } from "~/i18n/formats";
 
@@ -37,7 +38,7 @@ export const coupons = queryOptions({
 /** The plans that are sold, with the names by which coupons know them and what an order of the shortest period costs. */
 export const plans = queryOptions({
   queryKey: ["staff", "plans"],
-  queryFn: ({ signal }) => call(api.GET("/api/v1/catalog", { params: { query: { per_page: 50 } }, signal })),
+  queryFn: ({ signal }) => allPages((page) => call(api.GET("/api/v1/catalog", { params: { query: page }, signal }))),
   select: ({ data }) =>
     data.flatMap((product) =>
       product.plans.flatMap((plan) => {

@@ -3,6 +3,7 @@ import { queryOptions } from "@tanstack/react-query";
 import { api, call } from "~/api/client";
 import { ApiFailure } from "~/api/failure";
 import { pace } from "~/api/live";
+import { allPages } from "~/api/pages";
 import type { components } from "~/api/schema";
 
 export type Template = components["schemas"]["Template"];
@@ -12,7 +13,8 @@ type InstallBody = components["schemas"]["TemplatesInstallBody"];
 export const templates = () =>
   queryOptions({
     queryKey: ["templates"],
-    queryFn: ({ signal }) => call(api.GET("/api/v1/templates", { params: { query: { per_page: 50 } }, signal })),
+    queryFn: ({ signal }) =>
+      allPages((page) => call(api.GET("/api/v1/templates", { params: { query: page }, signal }))),
   });
 
 /** The template that was last put on the service; null when there was none. */

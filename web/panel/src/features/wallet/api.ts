@@ -1,6 +1,7 @@
 import { queryOptions } from "@tanstack/react-query";
 
 import { addressOf, api, call } from "~/api/client";
+import { allPages } from "~/api/pages";
 import type { components } from "~/api/schema";
 
 import { dayAfter } from "./validate";
@@ -42,7 +43,8 @@ export const movementsCsv = ({ type, from, to }: Filter) =>
 
 export const methods = queryOptions({
   queryKey: ["wallet", "methods"],
-  queryFn: ({ signal }) => call(api.GET("/api/v1/wallet/methods", { params: { query: { per_page: 50 } }, signal })),
+  queryFn: ({ signal }) =>
+    allPages((page) => call(api.GET("/api/v1/wallet/methods", { params: { query: page }, signal }))),
 });
 
 export const forgetMethod = (gateway: string) =>

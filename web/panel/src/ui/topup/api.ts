@@ -2,13 +2,15 @@ import { queryOptions } from "@tanstack/react-query";
 
 import { api, call } from "~/api/client";
 import { pace } from "~/api/live";
+import { allPages } from "~/api/pages";
 import type { components } from "~/api/schema";
 
 export type Gateway = components["schemas"]["WalletGateway"];
 
 export const gateways = queryOptions({
   queryKey: ["wallet", "gateways"],
-  queryFn: ({ signal }) => call(api.GET("/api/v1/wallet/gateways", { params: { query: { per_page: 50 } }, signal })),
+  queryFn: ({ signal }) =>
+    allPages((page) => call(api.GET("/api/v1/wallet/gateways", { params: { query: page }, signal }))),
 });
 
 const open = new Set(["pending", "processing"]);
