@@ -101,3 +101,48 @@ test("a folder comes back from a backup, and the safety copy is there", async ({
   await expect(page.getByText("Before a restore", { exact: true })).toBeVisible();
   expect(await served(customer, service, "/docs/page.html")).toBe("200 before");
 });
+
+test("copying and deleting several files goes on after a failure, and does nothing twice", async ({
+  page,
+  customer,
+  expected,
+}) => {
+  expected.push("502", "404");
+  const service = await customer.service();
+  const names = ["a.txt", "b.txt", "c.txt"];
+  for (const name of names)
+    await customer.call("PUT", `/services/${service}/files/content`, {
+      path: `/public_html/set/${name}`,
+      content: name,
+    });
+  await page.goto(`/panel/services/${service}/files/public_html/set`);
+  // The second of three fails once.
+  let copies = 0;
+  await page.route("**/files/copy", (route) =>
+    ++copies === 2 ? route.fulfill({ status: 502, json: { error: "panel_unreachable" } }) : route.fallback(),
+  );
+  const select = async (list: string[]) => {
+    for (const name of list) await page.getByRole("checkbox", { name: `Select ${name}` }).check();
+  };
+  const dialog = page.getByRole("dialog");
+  await select(names);
+  await page.getByRole("button", { name: "Copy", exact: true }).click();
+  const copy = dialog.getByRole("button", { name: "Copy here" });
+  await copy.click();
+  await expect(dialog.getByRole("alert")).toBeVisible();
+  await copy.click();
+  await expect(dialog).toBeHidden();
+  await expect(page.getByRole("link", { name: "c (2).txt" })).toBeVisible();
+  await expect(page.getByRole("link", { name: /\.txt$/ })).toHaveCount(6);
+
+  // What somebody else has deleted is no obstacle. Those that were copied are still selected.
+  await select(["a (2).txt", "b (2).txt"]);
+  await page.getByRole("button", { name: "Delete", exact: true }).click();
+  await page.route(/files\?path=/, async (route) => {
+    if (route.request().method() === "DELETE") await route.fetch(); // its answer is lost: the panel's own call comes too late
+    await route.fallback();
+  });
+  await dialog.getByRole("button", { name: "Delete", exact: true }).click();
+  await expect(dialog).toBeHidden();
+  await expect(page.getByRole("link", { name: /\.txt$/ })).toHaveCount(1);
+});

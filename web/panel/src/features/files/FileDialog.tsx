@@ -1,6 +1,7 @@
 import { Button, Checkbox, Group, Modal, Stack, Text, TextInput } from "@mantine/core";
 import { useState, type FormEvent, type ReactNode } from "react";
 
+import { ApiFailure } from "~/api/failure";
 import { useAction } from "~/ui/action";
 import { ErrorNote } from "~/ui/ErrorNote";
 import { done } from "~/ui/notice";
@@ -156,17 +157,41 @@ function NameForm({
   );
 }
 
+const isGone = (error: unknown) => error instanceof ApiFailure && error.status === 404;
+
+/**
+ * The chosen entries of which the work is not done yet, and what does it with one after the other. After a failure another call
+ * goes on with the rest: what is done is not done twice, and what is not there any more is not waited for.
+ */
+function useLeft(chosen: Entry[]) {
+  const [left, setLeft] = useState(chosen);
+  const each = async (work: (entry: Entry) => Promise<unknown>) => {
+    for (const entry of left) {
+      const drop = () => setLeft((now) => now.filter((other) => other !== entry));
+      try {
+        await work(entry);
+      } catch (error) {
+        if (isGone(error)) drop();
+        throw error;
+      }
+      drop();
+    }
+  };
+  return [left, each] as const;
+}
+
 function PlaceForm({ kind, chosen, service, directory, ...props }: Props & { kind: "move" | "copy"; chosen: Entry[] }) {
   const [target, setTarget] = useState(directory);
+  const [left, each] = useLeft(chosen);
   // Into itself nothing can go.
-  const inside = chosen.some((entry) => target === entry.path || target.startsWith(entry.path + "/"));
+  const inside = left.some((entry) => target === entry.path || target.startsWith(entry.path + "/"));
   const action = async () => {
     const taken = new Set((await readDirectory(service, target)).entries.map((entry) => entry.name));
-    for (const entry of chosen) {
+    await each(async (entry) => {
       const name = kind === "copy" ? freeName(entry.name, (other) => taken.has(other)) : entry.name;
       await (kind === "move" ? move : copy)(service, entry.path, join(target, name));
       taken.add(name);
-    }
+    });
     return t(`done.${kind}`, { count: chosen.length, name: target === "/" ? t("home") : target });
   };
   return (
@@ -230,16 +255,21 @@ function ExtractForm({ entry, service, directory, ...props }: Props & { entry: E
 
 function DeleteForm({ chosen, service, ...props }: Props & { chosen: Entry[] }) {
   const [typed, setTyped] = useState("");
-  const folder = chosen.find((entry) => entry.type === "directory");
+  const [left, each] = useLeft(chosen);
+  const [folder] = useState(() => chosen.find((entry) => entry.type === "directory")); // its name was typed once
   const action = async () => {
-    for (const entry of chosen) await remove(service, entry);
+    await each((entry) =>
+      remove(service, entry).catch((error) => {
+        if (!isGone(error)) throw error; // somebody else has deleted it
+      }),
+    );
     return t("done.delete", { count: chosen.length });
   };
   return (
     <Frame {...props} action={action} label={t("delete")} color="red" ready={!folder || typed === folder.name}>
       <Text>{t(folder ? "delete.folders" : "delete.files")}</Text>
       <ul className={classes.list}>
-        {chosen.map((entry) => (
+        {left.map((entry) => (
           <li key={entry.path}>{entry.type === "directory" ? entry.name + "/" : entry.name}</li>
         ))}
       </ul>
