@@ -386,6 +386,44 @@ test("a site template is hidden from customers, and offered again", async ({ pag
   await expect(page.getByRole("listitem").filter({ hasText: "template" }).first()).toBeVisible();
 });
 
+test("an article's texts are kept while one goes from language to language", async ({ page }) => {
+  const slug = unique("draft-");
+  await page.goto("/panel/staff/articles/new?kind=glossary");
+  const language = (name: string) =>
+    page.getByRole("radiogroup", { name: "Language of the text" }).getByText(name, { exact: true }).click();
+  const text = page.getByRole("textbox", { name: "Text" });
+  await language("Русский");
+  await text.fill("Часы.");
+  await language("English");
+  await expect(text).toHaveValue("");
+  await page.getByLabel("Address").fill(slug);
+  await page.getByLabel("Term").fill(`Watch ${slug}`);
+  await page.getByLabel("Definition in a sentence").fill("It tells the time.");
+  await text.fill("A watch.");
+  await language("Русский");
+  await expect(text).toHaveValue("Часы.");
+  await language("English");
+  await expect(text).toHaveValue("A watch.");
+
+  // The other text goes on as one of the article that was made.
+  await page.getByRole("button", { name: "Save the draft" }).click();
+  await expect(page).toHaveURL(/articles\/\d+/);
+  await language("Русский");
+  await expect(text).toHaveValue("Часы.");
+  await page.getByLabel("Term").fill(`Часы ${slug}`);
+  await page.getByLabel("Definition in a sentence").fill("Показывают время.");
+  await page.getByRole("button", { name: "Save the draft" }).click();
+  await expect(page.getByText("Draft", { exact: true })).toBeVisible();
+  await text.fill("Часы идут.");
+  await page.getByRole("link", { name: "Customers" }).first().click();
+  const question = page.getByRole("dialog", { name: "Leave this page?" });
+  await question.getByRole("button", { name: "Stay" }).click();
+  await expect(text).toHaveValue("Часы идут.");
+  await page.getByRole("link", { name: "Customers" }).first().click();
+  await question.getByRole("button", { name: "Leave anyway" }).click();
+  await expect(page).toHaveURL(/staff\/customers/);
+});
+
 test("a queue is paused and works again", async ({ page }) => {
   await page.goto("/panel/staff/jobs");
   // Others that run beside wait for webhooks a few seconds at most.

@@ -24,8 +24,10 @@ import { ApiFailure } from "~/api/failure";
 import { languages, useLang, type Lang } from "~/i18n/i18n";
 import { useAction } from "~/ui/action";
 import { Confirm } from "~/ui/Confirm";
+import { drafts } from "~/ui/drafts";
 import { ErrorNote } from "~/ui/ErrorNote";
 import { useSubmit } from "~/ui/form";
+import { LeaveGuard } from "~/ui/LeaveGuard";
 import { Load } from "~/ui/Load";
 import { done } from "~/ui/notice";
 import { PageHeader } from "~/ui/PageHeader";
@@ -74,7 +76,8 @@ export function ArticlePage({ id, search, onSearch }: StaffPage) {
       <>
         <PageHeader title={t(`article.new.${kind}`)} description={t("article.new.text")} />
         {choose}
-        <Editor key={`${kind} ${language}`} kind={kind} language={language} />
+        <LeaveGuard of={draftsOf(`new ${kind}`)} />
+        <Editor key={`${kind} ${language}`} of={draftsOf(`new ${kind}`)} kind={kind} language={language} />
       </>
     );
   }
@@ -89,29 +92,61 @@ export function ArticlePage({ id, search, onSearch }: StaffPage) {
               {t("article.shipped")}
             </Text>
           )}
-          <Editor key={`${language} ${language in data.texts}`} kind={data.kind} language={language} present={data} />
+          <LeaveGuard of={draftsOf(data.id)} />
+          <Editor
+            key={`${language} ${language in data.texts}`}
+            of={draftsOf(data.id)}
+            kind={data.kind}
+            language={language}
+            present={data}
+          />
         </>
       )}
     </Load>
   );
 }
 
+/** What the keys of an article's drafts begin with; a language follows. */
+const draftsOf = (article: number | string) => `article/${article}/`;
+
+/** A text that was typed and not saved, and the article to which it was typed. */
+interface Draft {
+  values: ArticleFields;
+  read?: Article;
+}
+
 interface EditorProps {
+  of: string;
   kind: ArticleKind;
   language: Lang;
   /** The article as it is; a new one has none. */
   present?: Article;
 }
 
-function Editor({ kind, language, present }: EditorProps) {
+const isSame = (a: ArticleFields, b: ArticleFields) => JSON.stringify(a) === JSON.stringify(b);
+
+function Editor({ of, kind, language, present }: EditorProps) {
   const can = useCan();
   const changed = useChanged();
   const navigate = useNavigate();
   const queries = useQueryClient();
   // What is edited stays what was read: a change by somebody else is refused, not written over.
-  const [read, setRead] = useState(present);
+  const [draft] = useState(() => drafts.get<Draft>(of + language));
+  const [read, setRead] = useState(draft ? draft.read : present);
   const text = read?.texts[language];
-  const form = useForm<ArticleFields>({ initialValues: fieldsOf(kind, language, read) });
+  const [saved, setSaved] = useState(() => fieldsOf(kind, language, read));
+  const form = useForm<ArticleFields>({
+    initialValues: draft?.values ?? saved,
+    onValuesChange: (values) => drafts.keep(of + language, isSame(values, saved) ? null : { values, read }),
+  });
+  const isDirty = !isSame(form.values, saved);
+  /** Goes on from what was written. So do drafts in other languages, whose version has changed by this writer alone. */
+  const take = (now: Article) => {
+    drafts.move<Draft>(of, draftsOf(now.id), (other) =>
+      other.read?.version === read?.version ? { values: { ...other.values, slug: now.slug }, read: now } : other,
+    );
+    setRead(now);
+  };
   const [preview, setPreview] = useState<{ title: string; html: string } | null>(null);
   const write = async (values: ArticleFields, dryRun: boolean) => {
     const draft: ArticleDraft = {
@@ -128,8 +163,10 @@ function Editor({ kind, language, present }: EditorProps) {
     const answer = await writeArticle(draft, { id: read?.id, version: read?.version, dryRun });
     if (answer.preview) setPreview(answer.preview);
     if (!answer.article) return;
-    setRead(answer.article);
-    form.resetDirty();
+    const typed = form.getValues(); // while it was being saved, too
+    drafts.keep(of + language, isSame(typed, values) ? null : { values: typed, read });
+    setSaved(values);
+    take(answer.article);
     await changed(t(text && !text.draft ? "article.saved.live" : "article.saved"));
     if (!read)
       await navigate({ to: "/staff/$", params: { _splat: `articles/${answer.article.id}` }, search: { language } });
@@ -138,7 +175,7 @@ function Editor({ kind, language, present }: EditorProps) {
   const look = useSubmit(form, (values) => write(values, true));
   const [show, shown] = useAction(async (published: boolean) => {
     if (!read) return;
-    setRead(await (published ? publishArticle(read.id, language, read.version) : withdrawArticle(read.id, language)));
+    take(await (published ? publishArticle(read.id, language, read.version) : withdrawArticle(read.id, language)));
     await changed(t(published ? "article.was_published" : "article.was_withdrawn"));
   });
   const error = save.error ?? look.error ?? shown.error;
@@ -236,7 +273,7 @@ function Editor({ kind, language, present }: EditorProps) {
             <Button variant="default" onClick={() => look.submit()}>
               {t("article.preview")}
             </Button>
-            <Button type="submit" form="article" disabled={!form.isDirty()}>
+            <Button type="submit" form="article" disabled={!isDirty}>
               {t(text && !text.draft ? "article.save.live" : "article.save")}
             </Button>
             <PictureButton
@@ -247,7 +284,7 @@ function Editor({ kind, language, present }: EditorProps) {
               }}
             />
             {text?.draft && (
-              <Button variant="light" onClick={() => void show(true)} loading={shown.busy} disabled={form.isDirty()}>
+              <Button variant="light" onClick={() => void show(true)} loading={shown.busy} disabled={isDirty}>
                 {t("article.publish")}
               </Button>
             )}
@@ -263,6 +300,7 @@ function Editor({ kind, language, present }: EditorProps) {
                 text={t(Object.keys(read.texts).length > 1 ? "article.remove.text" : "article.remove.last")}
                 action={async () => {
                   await removeArticle(read.id, language);
+                  drafts.keep(of + language, null);
                   await navigate({ to: "/staff/$", params: { _splat: "articles" }, search: { kind } });
                   // The list alone: the article is gone, and this page may still be there.
                   await queries.invalidateQueries({ queryKey: ["staff", "articles"] });

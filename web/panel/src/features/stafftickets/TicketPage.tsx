@@ -1,10 +1,12 @@
 import { Anchor, Button, Card, Checkbox, FileInput, Group, NativeSelect, Stack, Text, Textarea } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
-import { useState } from "react";
+import { useEffect, useState } from "react";
 
 import { bytes } from "~/i18n/formats";
 import { useAction } from "~/ui/action";
+import { drafts } from "~/ui/drafts";
 import { ErrorNote } from "~/ui/ErrorNote";
+import { LeaveGuard } from "~/ui/LeaveGuard";
 import { Load } from "~/ui/Load";
 import { failed } from "~/ui/notice";
 import { PageHeader } from "~/ui/PageHeader";
@@ -42,7 +44,7 @@ export function TicketPage({ id: key }: StaffPage) {
                 <Post key={message.id} ticket={id} message={message} />
               ))}
             </Stack>
-            {can("staff.tickets.answer") && <AnswerForm id={id} />}
+            {can("staff.tickets.answer") && <AnswerForm key={id} id={id} />}
           </Stack>
         </>
       )}
@@ -138,10 +140,12 @@ function Post({ ticket: id, message }: { ticket: number; message: Message }) {
 function AnswerForm({ id }: { id: number }) {
   const changed = useChanged();
   const ready = useQuery(canned).data?.data ?? [];
-  const [text, setText] = useState("");
-  const [internal, setInternal] = useState(false);
+  const key = `staff answer/${id}/`;
+  const [draft] = useState(() => drafts.get<{ text: string; internal: boolean; files: File[] }>(key));
+  const [text, setText] = useState(draft?.text ?? "");
+  const [internal, setInternal] = useState(draft?.internal ?? false);
   const [status, setStatus] = useState<Status>("answered");
-  const [files, setFiles] = useState<File[]>([]);
+  const [files, setFiles] = useState(draft?.files ?? []);
   const [tried, setTried] = useState(false);
   const [send, { busy, error }] = useAction(async () => {
     await answer(id, {
@@ -156,6 +160,9 @@ function AnswerForm({ id }: { id: number }) {
     await changed(t(internal ? "noted" : "sent"));
   });
   const empty = text.trim() === "";
+  useEffect(() => {
+    drafts.keep(key, empty && files.length === 0 ? null : { text, internal, files });
+  }, [key, empty, text, internal, files]);
   return (
     <SectionCard id="answer" title={t(internal ? "note" : "answer")}>
       <form
@@ -166,6 +173,7 @@ function AnswerForm({ id }: { id: number }) {
           if (!empty && fits(files)) void send();
         }}
       >
+        <LeaveGuard of={key} />
         <Stack>
           {ready.length > 0 && (
             <NativeSelect
@@ -175,6 +183,7 @@ function AnswerForm({ id }: { id: number }) {
                 ...ready.map((one) => ({ value: String(one.id), label: one.title })),
               ]}
               value=""
+              disabled={busy}
               onChange={(event) => {
                 const chosen = ready.find((one) => String(one.id) === event.currentTarget.value);
                 if (chosen) setText((before) => (before.trim() ? `${before.trimEnd()}\n\n` : "") + chosen.body);
@@ -190,6 +199,7 @@ function AnswerForm({ id }: { id: number }) {
             autosize
             minRows={5}
             maxLength={20_000}
+            readOnly={busy}
             required
             error={tried && empty ? t("empty") : undefined}
           />
@@ -203,6 +213,7 @@ function AnswerForm({ id }: { id: number }) {
             description={t("files.hint")}
             multiple
             clearable
+            disabled={busy}
             value={files}
             onChange={setFiles}
             error={fits(files) ? undefined : t("files.wrong")}

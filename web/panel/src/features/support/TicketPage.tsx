@@ -8,8 +8,10 @@ import { boot } from "~/app/boot";
 import { bytes } from "~/i18n/formats";
 import { useAction } from "~/ui/action";
 import { AnchorLink } from "~/ui/AnchorLink";
+import { drafts } from "~/ui/drafts";
 import { ErrorNote } from "~/ui/ErrorNote";
 import { useSubmit } from "~/ui/form";
+import { LeaveGuard } from "~/ui/LeaveGuard";
 import { Load } from "~/ui/Load";
 import { done } from "~/ui/notice";
 import { PageHeader } from "~/ui/PageHeader";
@@ -83,7 +85,7 @@ export function TicketPage({ id }: { id: number }) {
               ))}
             </Stack>
             {data.status === "closed" && <Alert color="blue" title={t("closed.note")} />}
-            <Answer id={id} onDone={changed} />
+            <Answer key={id} id={id} onDone={changed} />
           </Stack>
         </>
       )}
@@ -132,13 +134,18 @@ function One({ ticket: id, message }: { ticket: number; message: Message }) {
 }
 
 function Answer({ id, onDone }: { id: number; onDone: () => Promise<unknown> }) {
-  const [files, setFiles] = useState<File[]>([]);
+  const key = `answer/${id}/`;
+  const [draft] = useState(() => drafts.get<{ message: string; files: File[] }>(key));
+  const [files, setFiles] = useState(draft?.files ?? []);
   const [share, setShare] = useState<number | null>(null);
   const form = useForm({
     mode: "uncontrolled",
-    initialValues: { message: "" },
+    initialValues: { message: draft?.message ?? "" },
+    onValuesChange: ({ message }) => keep(message, files),
     validate: { message: (value) => (value.trim() ? null : t("answer.empty")) },
   });
+  const keep = (message: string, files: File[]) =>
+    drafts.keep(key, message.trim() || files.length > 0 ? { message, files } : null);
   const { submit, error } = useSubmit(form, async ({ message }) => {
     if (filesProblem(files)) return;
     setShare(0);
@@ -147,20 +154,31 @@ function Answer({ id, onDone }: { id: number; onDone: () => Promise<unknown> }) 
     } finally {
       setShare(null);
     }
+    form.setInitialValues({ message: "" });
     form.reset();
     setFiles([]);
+    drafts.keep(key, null);
     await onDone();
     done(t("answer.done"));
   });
   return (
     <form onSubmit={submit} noValidate>
-      <Attachments files={files} onChange={setFiles} share={share}>
+      <LeaveGuard of={key} />
+      <Attachments
+        files={files}
+        onChange={(chosen) => {
+          setFiles(chosen);
+          keep(form.getValues().message, chosen);
+        }}
+        share={share}
+      >
         <Textarea
           label={t("answer")}
           autosize
           minRows={4}
           maxRows={16}
           maxLength={20_000}
+          readOnly={share !== null} // what is typed after the message has gone would be lost with it
           key={form.key("message")}
           {...form.getInputProps("message")}
         />

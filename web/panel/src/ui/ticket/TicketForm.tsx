@@ -5,8 +5,10 @@ import { useQuery } from "@tanstack/react-query";
 import { useState, type ReactNode } from "react";
 
 import { isOn } from "~/app/boot";
+import { drafts } from "~/ui/drafts";
 import { ErrorNote } from "~/ui/ErrorNote";
 import { useSubmit } from "~/ui/form";
+import { LeaveGuard } from "~/ui/LeaveGuard";
 
 import { createTicket, serviceOf, servicesLike, type Ticket } from "./api";
 import { Attachments } from "./Attachments";
@@ -20,6 +22,12 @@ export interface Draft {
   service?: number;
 }
 
+interface Values extends Record<string, unknown> {
+  subject: string;
+  message: string;
+  service_id: string | null;
+}
+
 /** A question to the company's support, which its asker reads once more before it goes. */
 export function TicketForm({
   draft,
@@ -31,37 +39,46 @@ export function TicketForm({
   /** Beside the button that sends it. */
   actions?: ReactNode;
 }) {
-  const [files, setFiles] = useState<File[]>([]);
+  const key = `ticket/${JSON.stringify(draft)}/`;
+  const [typed] = useState(() => drafts.get<{ values: Values; files: File[] }>(key));
+  const [files, setFiles] = useState(typed?.files ?? []);
   const [share, setShare] = useState<number | null>(null);
-  const form = useForm({
+  const form = useForm<Values>({
     mode: "uncontrolled",
-    initialValues: {
+    initialValues: typed?.values ?? {
       subject: draft.subject ?? "",
       message: draft.message ?? "",
       service_id: draft.service ? String(draft.service) : null,
     },
+    onValuesChange: (values) => keep(values, files),
     validate: {
       subject: (value) => (value.trim() ? null : t("subject.empty")),
       message: (value) => (value.trim() ? null : t("message.empty")),
     },
   });
+  const keep = (values: Values, files: File[]) =>
+    drafts.keep(key, values.subject.trim() || values.message.trim() || files.length > 0 ? { values, files } : null);
   const { submit, error } = useSubmit(form, async ({ subject, message, service_id }) => {
     if (filesProblem(files)) return;
     setShare(0);
     try {
       const about = service_id ? { service_id: Number(service_id) } : {};
-      await onDone(await createTicket({ subject, message, ...about }, files, setShare));
+      const made = await createTicket({ subject, message, ...about }, files, setShare);
+      drafts.keep(key, null);
+      await onDone(made);
     } finally {
       setShare(null);
     }
   });
   return (
     <form onSubmit={submit} noValidate>
+      <LeaveGuard of={key} />
       <Stack>
         <TextInput
           label={t("subject")}
           description={t("subject.hint")}
           maxLength={150}
+          readOnly={share !== null}
           autoComplete="off"
           data-autofocus
           key={form.key("subject")}
@@ -70,7 +87,14 @@ export function TicketForm({
         {isOn("services") && (
           <ServiceField chosen={draft.service} key={form.key("service_id")} {...form.getInputProps("service_id")} />
         )}
-        <Attachments files={files} onChange={setFiles} share={share}>
+        <Attachments
+          files={files}
+          onChange={(chosen) => {
+            setFiles(chosen);
+            keep(form.getValues(), chosen);
+          }}
+          share={share}
+        >
           <Textarea
             label={t("message")}
             description={t("message.hint")}
@@ -78,6 +102,7 @@ export function TicketForm({
             minRows={6}
             maxRows={20}
             maxLength={20_000}
+            readOnly={share !== null}
             key={form.key("message")}
             {...form.getInputProps("message")}
           />
