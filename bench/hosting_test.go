@@ -211,9 +211,20 @@ func (h *hosting) call(method, path string, in, out any) {
 // panel is an operation that has to succeed, called as the panel does in the browser that is signed in.
 func (h *hosting) panel(method, path string, out any) {
 	h.b.Helper()
+	var me struct{ ID json.Number }
+	h.panelCall(http.MethodGet, "/api/v1/me", "", &me)
+	h.panelCall(method, path, me.ID.String(), out)
+}
+
+// panelCall is panel for a page that was made for holder; without one, as by a link.
+func (h *hosting) panelCall(method, path, holder string, out any) {
+	h.b.Helper()
 	req, err := http.NewRequestWithContext(h.b.Context(), method, h.url+"/panel"+path, nil)
 	must(h.b, err)
-	req.Header.Set("X-Stead-Panel", "1")
+	req.Header.Set("Sec-Fetch-Site", "same-origin")
+	if holder != "" {
+		req.Header.Set("X-Stead-Panel", holder)
+	}
 	must(h.b, json.Unmarshal([]byte(h.text(h.browser.Do(req))), out))
 }
 

@@ -70,9 +70,10 @@ func TestStaffSignInAsACustomer(t *testing.T) {
 			t.Errorf("a ticket works twice: %s", again)
 		}
 
+		holder := fmt.Sprintf("%d/%d", customer, member)
 		call := func(method, path string) answer {
 			return a.do(t, request{method: method, path: "/panel" + path, header: map[string]string{
-				"Cookie": "stead_session=" + acting, "X-Stead-Panel": "1",
+				"Cookie": "stead_session=" + acting, "X-Stead-Panel": holder,
 			}})
 		}
 		var me struct {
@@ -81,6 +82,14 @@ func TestStaffSignInAsACustomer(t *testing.T) {
 		if call(http.MethodGet, "/api/v1/me").decode(t, &me); me.ID != customer {
 			t.Errorf("signed in as %d", me.ID)
 		}
+		// The customer's own page is another one than that of staff who act for them, and so is the page of another member of staff.
+		for _, other := range []string{fmt.Sprint(customer), fmt.Sprint(member), fmt.Sprintf("%d/%d", customer, another)} {
+			holder = other
+			if got := call(http.MethodGet, "/api/v1/me"); got.status != http.StatusConflict || got.key() != "session_changed" {
+				t.Errorf("a page of %s: %s", other, got)
+			}
+		}
+		holder = fmt.Sprintf("%d/%d", customer, member)
 		if got := call(http.MethodGet, "/api/v1/admin/me"); got.key() != "admin_required" && got.key() != "insufficient_scope" {
 			t.Errorf("the customer's session has the pages of staff: %s", got)
 		}

@@ -210,7 +210,7 @@ func (a *App) do(t testing.TB, r request) answer {
 	if strings.HasPrefix(r.token, "st_se_") { // a browser's session: what the panel sends
 		req.URL.Opaque = strings.TrimPrefix(a.local(), "http:") + "/panel" + path
 		req.Header.Set("Cookie", "stead_session="+r.token)
-		req.Header.Set("X-Stead-Panel", "1")
+		req.Header.Set("X-Stead-Panel", a.holder(t, "/panel/", "stead_session="+r.token))
 	} else if r.token != "" {
 		req.Header.Set("Authorization", "Bearer "+r.token)
 	}

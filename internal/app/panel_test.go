@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 
 	"stead.dev/stead/internal/front/reseller"
@@ -28,11 +29,33 @@ func (a *App) signedIn(t *testing.T) (cookie string, id int64) {
 	return "stead_session=" + out.Token, made.ID
 }
 
+// pageHolders are what pages of the panel send of themselves, by the cookie for which they were made.
+var pageHolders sync.Map
+
+// holder opens the panel at base and answers what its page sends of itself; "0" where nobody is signed in.
+func (a *App) holder(t testing.TB, base, cookie string) string {
+	t.Helper()
+	if known, ok := pageHolders.Load(cookie); ok {
+		return known.(string)
+	}
+	page := a.do(t, request{method: http.MethodGet, path: base, header: map[string]string{"Cookie": cookie}})
+	found := regexp.MustCompile(`"holder":"([^"]+)"`).FindStringSubmatch(html.UnescapeString(string(page.body)))
+	if found == nil {
+		return "0"
+	}
+	pageHolders.Store(cookie, found[1])
+	return found[1]
+}
+
 // panel sends a request as a page of the panel does.
 func (a *App) panel(t *testing.T, cookie, method, path, body string) answer {
 	t.Helper()
+	base := "/panel/"
+	if strings.HasPrefix(path, "/client/") {
+		base = "/client/panel/"
+	}
 	return a.do(t, request{method: method, path: path, body: body, header: map[string]string{
-		"Cookie": cookie, "X-Stead-Panel": "1", "Sec-Fetch-Site": "same-origin", "Content-Type": "application/json",
+		"Cookie": cookie, "X-Stead-Panel": a.holder(t, base, cookie), "Sec-Fetch-Site": "same-origin", "Content-Type": "application/json",
 	}})
 }
 
@@ -99,7 +122,7 @@ func TestWhatAResellerDoesInThePanelIsInTheirTrail(t *testing.T) {
 	call := func(world, method, path, body string) answer {
 		t.Helper()
 		return a.do(t, request{method: method, path: "/panel/api/v1/reseller" + path, body: body, header: map[string]string{
-			"Cookie": cookie, "X-Stead-Panel": "1", "X-Stead-World": world, "Sec-Fetch-Site": "same-origin", "Content-Type": "application/json",
+			"Cookie": cookie, "X-Stead-Panel": a.holder(t, "/panel/", cookie), "X-Stead-World": world, "Sec-Fetch-Site": "same-origin", "Content-Type": "application/json",
 		}})
 	}
 	if r := call("sandbox", http.MethodPatch, "/me", `{"auto_renew": false}`); r.status != http.StatusOK {

@@ -62,12 +62,25 @@ func (p *process) signedIn(t *testing.T, email, password string) *http.Client {
 // panel calls an operation as the panel does, and decodes its answer.
 func (p *process) panel(t *testing.T, c *http.Client, method, path, body string, out any) {
 	t.Helper()
+	var me struct {
+		ID json.Number `json:"id"`
+	}
+	p.panelCall(t, c, http.MethodGet, "/me", "", "", &me)
+	p.panelCall(t, c, method, path, body, me.ID.String(), out)
+}
+
+// panelCall is panel for a page that was made for holder; without one, as by a link.
+func (p *process) panelCall(t *testing.T, c *http.Client, method, path, body, holder string, out any) {
+	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), method, p.url+"/panel/api/v1"+path, strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}
 	r.Header.Set("Content-Type", "application/json")
-	r.Header.Set("X-Stead-Panel", "1")
+	r.Header.Set("Sec-Fetch-Site", "same-origin")
+	if holder != "" {
+		r.Header.Set("X-Stead-Panel", holder)
+	}
 	res, err := c.Do(r)
 	if err != nil {
 		t.Fatal(err)

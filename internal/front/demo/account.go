@@ -59,6 +59,10 @@ func (d *demonstration) registerApplication(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	holder, err := d.holder(ctx)
+	if err != nil {
+		return err
+	}
 	body, err := json.Marshal(map[string]any{"name": "Demo integration", "type": "public", "redirect_uris": []string{redirectURI}, "scopes": scopes})
 	if err != nil {
 		return err
@@ -68,7 +72,7 @@ func (d *demonstration) registerApplication(ctx context.Context) error {
 		return err
 	}
 	req.Header.Set("Content-Type", "application/json")
-	req.Header.Set("X-Stead-Panel", "1")
+	req.Header.Set("X-Stead-Panel", holder)
 	res, err := d.browser.client.Do(req)
 	if err != nil {
 		return err
@@ -86,6 +90,30 @@ func (d *demonstration) registerApplication(ctx context.Context) error {
 	}
 	d.report.note("client_id %s", d.ClientID)
 	return nil
+}
+
+// holder is what pages of the panel send of themselves: the number of the account that is signed in.
+func (d *demonstration) holder(ctx context.Context) (string, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, d.base.String()+"/panel/api/v1/me", nil)
+	if err != nil {
+		return "", err
+	}
+	req.Header.Set("Sec-Fetch-Site", "same-origin")
+	res, err := d.browser.client.Do(req)
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = res.Body.Close() }() // the recorder has read it to its end
+	var me struct {
+		ID json.Number `json:"id"`
+	}
+	if err := json.NewDecoder(res.Body).Decode(&me); err != nil {
+		return "", fmt.Errorf("the account that is signed in: %w", err)
+	}
+	if me.ID == "" {
+		return "", fmt.Errorf("the account that is signed in was not told: %d", res.StatusCode)
+	}
+	return me.ID.String(), nil
 }
 
 // discover reads the authorization server's metadata.

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"html/template"
 	"net/http"
+	"strconv"
 	"strings"
 	"time"
 
@@ -34,8 +35,33 @@ const (
 )
 
 // panelHeader is sent by the panel's scripts with every request. A form of another site cannot send it, and a script of
-// another site only after a preflight, which is never answered.
+// another site only after a preflight, which is never answered. Its value is panelBoot.Holder: the tabs of a browser share the
+// session's cookie, and a tab that stays open must not act for whoever signs in in another one.
 const panelHeader = "X-Stead-Panel"
+
+// ErrSessionChanged refuses a page of the panel that was made for another account than the browser's session is of.
+var ErrSessionChanged = fault.Define(fault.KindConflict, "session_changed")
+
+// holderOf is whom a page is made for: the account, and the member of staff who acts as it.
+func holderOf(s account.Session) string {
+	holder := strconv.FormatInt(s.Account.ID, 10)
+	if s.ActingID != 0 {
+		holder += "/" + strconv.FormatInt(s.ActingID, 10)
+	}
+	return holder
+}
+
+// holderOfVisit is holderOf for a reseller's client, who is admitted to one service.
+func holderOfVisit(v ClientVisit) string { return strconv.FormatInt(v.ServiceID, 10) }
+
+// samePage refuses the request of a page that was made for somebody else than holder. A download by a link names nobody.
+func samePage(r *http.Request, holder string) error {
+	named := r.Header.Get(panelHeader)
+	if named == holder || named == "" && (r.Method == http.MethodGet || r.Method == http.MethodHead) {
+		return nil
+	}
+	return ErrSessionChanged.New()
+}
 
 // worldHeader chooses the world of a reseller's operation: "sandbox", or the live one.
 const worldHeader = "X-Stead-World"
@@ -81,6 +107,7 @@ type panelBoot struct {
 	Support  string      `json:"support"`
 	Legal    bootLegal   `json:"legal"`
 	Sections []string    `json:"sections"` // those that are switched on
+	Holder   string      `json:"holder"`   // whom the page is made for: the value of panelHeader
 	Account  *bootUser   `json:"account"`  // nil for a reseller's client
 	Client   *bootClient `json:"client"`   // nil for everybody else
 }
@@ -149,7 +176,7 @@ func (ui *UI) showPanel(w http.ResponseWriter, r *http.Request) {
 	b := ui.Brand()
 	ui.drawPanel(w, r, iconOf(b), panelBoot{
 		Base: panelPath, Company: b.Name, Color: b.Color, Logo: b.Logo, Support: b.Support,
-		Legal: bootLegal{Terms: b.Terms, Privacy: b.Privacy, Imprint: b.Imprint},
+		Legal: bootLegal{Terms: b.Terms, Privacy: b.Privacy, Imprint: b.Imprint}, Holder: holderOf(*in),
 		Account: &bootUser{
 			ID: a.ID, Name: a.Name, Email: a.Email, Verified: a.EmailVerified, Currency: a.Currency, Reseller: ui.resells(r), Role: string(a.Role),
 			Acting: in.ActingID != 0, Until: until,
@@ -170,6 +197,7 @@ func (ui *UI) showClientPanel(w http.ResponseWriter, r *http.Request) {
 		ui.drawPanel(w, r, iconOf(b), panelBoot{
 			Base: clientPath, Company: cmp.Or(b.Name, v.Name), Color: b.Color, Logo: b.Logo, Support: b.Support,
 			Legal:  bootLegal{Terms: b.Terms, Privacy: b.Privacy, Imprint: b.Imprint},
+			Holder: holderOfVisit(v),
 			Client: &bootClient{Service: v.ServiceID, Name: v.Name, Domain: v.Domain, Until: v.Until.UTC().Format(time.RFC3339)},
 		})
 	}
@@ -245,7 +273,8 @@ func (ui *UI) confirmInPanel(w http.ResponseWriter, r *http.Request) {
 	ui.say(w, r, http.StatusOK, struct{}{})
 }
 
-// owner is the session of the account's owner, and not of staff who act for them.
+// owner is the session of the account's owner, and not of staff who act for them. A script that is not of a page of that account
+// is refused.
 func (ui *UI) owner(r *http.Request) (*account.Session, error) {
 	v, _ := r.Context().Value(visitKey{}).(*visit)
 	switch {
@@ -253,7 +282,11 @@ func (ui *UI) owner(r *http.Request) (*account.Session, error) {
 		return nil, v.err
 	case v == nil || v.session == nil:
 		return nil, fault.Unauthenticated.New()
-	case v.session.ActingID != 0:
+	}
+	if err := samePage(r, holderOf(*v.session)); err != nil {
+		return nil, err
+	}
+	if v.session.ActingID != 0 {
 		return nil, fault.OwnerRequired.New()
 	}
 	return v.session, nil
@@ -346,6 +379,9 @@ func (ui *UI) bySession(r *http.Request) api.Authenticator {
 			s, err = ui.Accounts.Authenticate(ctx, token)
 		}
 		if err == nil {
+			err = samePage(r, holderOf(s))
+		}
+		if err == nil {
 			known = &s
 		}
 		return s, err
@@ -401,6 +437,9 @@ func (ui *UI) byVisit(r *http.Request) api.Authenticator {
 		v, err := ui.Clients.Visit(ctx, visit)
 		if errors.Is(err, fault.NotFound) {
 			return auth.Principal{}, fault.Unauthenticated.Wrap(err)
+		}
+		if err == nil {
+			err = samePage(r, holderOfVisit(v))
 		}
 		if err != nil {
 			return auth.Principal{}, err

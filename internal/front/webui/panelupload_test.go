@@ -105,7 +105,7 @@ func (b *browser) send(method, path string, body io.Reader) answer {
 		return answer{}
 	}
 	r.Header.Set("Content-Type", "application/json")
-	r.Header.Set("X-Stead-Panel", "1")
+	r.Header.Set("X-Stead-Panel", b.holder())
 	r.Header.Set("Sec-Fetch-Site", "same-origin")
 	return b.do(r)
 }

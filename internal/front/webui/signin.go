@@ -217,6 +217,13 @@ func (ui *UI) code(w http.ResponseWriter, r *http.Request) {
 }
 
 func (ui *UI) logout(w http.ResponseWriter, r *http.Request) {
+	// A page of the panel ends no session but its own. Forms of other pages name nobody.
+	if s := ui.session(r); s != nil && r.Header.Get(panelHeader) != "" {
+		if err := samePage(r, holderOf(*s)); err != nil {
+			ui.refuse(w, r, err)
+			return
+		}
+	}
 	if token := ui.cookie(r, sessionCookie); token != "" {
 		if err := ui.Accounts.SignOut(r.Context(), token); err != nil {
 			ui.fail(w, r, err)

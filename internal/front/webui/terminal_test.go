@@ -92,7 +92,7 @@ func (b *browser) ticket() string { return b.ticketOf(terminalPage) }
 
 func (b *browser) ticketOf(page string) string {
 	b.t.Helper()
-	a := b.post(page+"/ticket", nil)
+	a := b.post(page+"/ticket", nil, "X-Stead-Panel", b.holder())
 	var body struct{ Ticket string }
 	if err := json.Unmarshal([]byte(a.body), &body); err != nil || a.status != http.StatusOK || body.Ticket == "" {
 		b.t.Fatalf("%d %s", a.status, a.body)
@@ -218,7 +218,7 @@ func TestWhoOpensNoTerminal(t *testing.T) {
 	if a := anna.post(terminalPage+"/ticket", nil, "Sec-Fetch-Site", "cross-site"); a.status != http.StatusForbidden {
 		t.Errorf("a ticket for another site: %d", a.status)
 	}
-	if a := boris.post(terminalPage+"/ticket", nil); a.status != http.StatusNotFound || strings.Contains(a.body, "st_te_") {
+	if a := boris.post(terminalPage+"/ticket", nil, "X-Stead-Panel", boris.holder()); a.status != http.StatusNotFound || strings.Contains(a.body, "st_te_") {
 		t.Errorf("a ticket for a stranger: %d %s", a.status, a.body)
 	}
 	if a := anna.get(terminalPage + "/ticket"); strings.Contains(a.body, "st_te_") {
@@ -227,14 +227,14 @@ func TestWhoOpensNoTerminal(t *testing.T) {
 	s.terminals.mu.Lock()
 	s.terminals.off = fault.UnsupportedOperation.New()
 	s.terminals.mu.Unlock()
-	if ticket := anna.post(terminalPage+"/ticket", nil); ticket.status != http.StatusUnprocessableEntity {
+	if ticket := anna.post(terminalPage+"/ticket", nil, "X-Stead-Panel", anna.holder()); ticket.status != http.StatusUnprocessableEntity {
 		t.Errorf("without a shell: %d", ticket.status)
 	}
 	s.terminals.mu.Lock()
 	s.terminals.off = nil
 	s.terminals.mu.Unlock()
 	s.clk.Advance(20 * time.Minute)
-	if ticket := anna.post(terminalPage+"/ticket", nil); ticket.status != http.StatusForbidden || !strings.Contains(ticket.body, "reauthentication_required") {
+	if ticket := anna.post(terminalPage+"/ticket", nil, "X-Stead-Panel", anna.holder()); ticket.status != http.StatusForbidden || !strings.Contains(ticket.body, "reauthentication_required") {
 		t.Errorf("a sign-in of long ago: %d %s", ticket.status, ticket.body)
 	}
 }

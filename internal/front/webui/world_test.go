@@ -10,6 +10,7 @@ import (
 	"net/netip"
 	"net/url"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -317,6 +318,15 @@ func (b *browser) cookie(name string) string {
 		}
 	}
 	return ""
+}
+
+// holder is what scripts of the panel send for the account that is signed in; empty without one.
+func (b *browser) holder() string {
+	s, err := b.site.accounts.Authenticate(b.t.Context(), b.cookie("stead_session"))
+	if err != nil {
+		return ""
+	}
+	return strconv.FormatInt(s.Account.ID, 10)
 }
 
 // register makes an account and stays signed in.

@@ -21,6 +21,18 @@ export class Customer {
     private readonly request: APIRequestContext,
   ) {}
 
+  private page: string | null = null;
+
+  /** Whom the pages of the panel are made for in this browser: what they send of themselves. */
+  private async holder(): Promise<string> {
+    if (this.page === null) {
+      const headers = { "Sec-Fetch-Site": "same-origin" };
+      const answer = await this.request.get("/panel/api/v1/me", { headers });
+      this.page = String(((await answer.json()) as { id: number }).id);
+    }
+    return this.page;
+  }
+
   /** Calls the interface as the panel does. */
   async call<T>(
     method: string,
@@ -31,7 +43,7 @@ export class Customer {
     const answer = await this.request.fetch(`/panel/api/v1${path}`, {
       method,
       data,
-      headers: { "X-Stead-Panel": "1", ...headers, ...(key ? { "Idempotency-Key": key } : {}) },
+      headers: { "X-Stead-Panel": await this.holder(), ...headers, ...(key ? { "Idempotency-Key": key } : {}) },
     });
     if (!answer.ok()) throw new Error(`${method} ${path}: ${answer.status()} ${await answer.text()}`);
     return (await answer.json()) as T;

@@ -27,6 +27,28 @@ test("a session that ends while somebody types is renewed over the page", async 
   await expect(page.getByRole("dialog").getByLabel("Name")).toHaveValue("shop");
 });
 
+test("a tab of one account becomes no tab of another", async ({ page, customer, context, expected }) => {
+  expected.push("409");
+  const domain = unique("mine") + ".example.com";
+  await customer.service({ domain });
+  await page.goto("/panel/account/profile");
+  await expect(page.getByRole("textbox", { name: "Name" })).toHaveValue("Anna Karimova");
+  // The stream would tell this tab at once; what is told here is what it says itself.
+  await page.route("**/events/stream", (route) => route.abort());
+  await page.getByRole("textbox", { name: "Name" }).fill("Not Boris");
+  const email = unique("boris") + "@example.com";
+  const { password } = await stead<{ password: string }>(
+    ...["admin", "users", "create", email, "--name", "Boris", "--locale", "en"],
+  );
+  await signIn(await context.newPage(), email, password);
+  await page.getByRole("main").getByRole("button", { name: "Save" }).first().click();
+  await expect(page.getByText(`Now it shows ${email}`)).toBeVisible();
+  await expect(page.getByRole("textbox", { name: "Name" })).toHaveValue("Boris");
+  await page.goto("/panel/services");
+  await expect(page.getByText("No services yet")).toBeVisible();
+  await expect(page.getByText(domain)).toHaveCount(0);
+});
+
 test("another person who signs in finds nothing of the one before", async ({ page, customer }) => {
   const domain = unique("mine") + ".example.com";
   await customer.service({ domain });

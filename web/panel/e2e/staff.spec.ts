@@ -474,7 +474,7 @@ async function delivered(browser: Browser) {
 // Row 24: whatever staff have in hand leads to the page.
 test("a customer is found by mail, and who came from an address", async ({ page, resident }) => {
   const { email } = await page.request
-    .get(`/panel/api/v1/admin/customers/${resident.account}`, { headers: { "X-Stead-Panel": "1" } })
+    .get(`/panel/api/v1/admin/customers/${resident.account}`, { headers: { "Sec-Fetch-Site": "same-origin" } })
     .then((answer) => answer.json() as Promise<{ email: string }>);
   const hits = page.getByRole("table", { name: "Search" }).getByRole("link");
   for (const [text, found] of [

@@ -3,6 +3,7 @@ import createClient from "openapi-fetch";
 import { boot } from "~/app/boot";
 
 import { ApiFailure, isAbort, type ErrorBody } from "./failure";
+import { isForeign, leavePage, pageHeaders } from "./page";
 import type { paths } from "./schema";
 import { identity, session } from "./session";
 
@@ -13,18 +14,28 @@ const questionOf = (status: number, key = "") => {
   return status === 403 && key === "reauthentication_required" ? identity : null;
 };
 
+const keyOf = async (refusal: Response) =>
+  (
+    (await refusal
+      .clone()
+      .json()
+      .catch(() => ({}))) as Partial<ErrorBody>
+  ).error;
+
+/** Sends a request of this page. It gets no answer in a session of somebody else: the page is loaded anew. */
+async function sendOnce(request: Request): Promise<Response> {
+  const response = await fetch(request);
+  return response.status === 409 && isForeign(409, await keyOf(response)) ? leavePage() : response;
+}
+
 /** Sends a request of this site, and once more after the person has signed in again or has said who they are. */
 export async function send(request: Request): Promise<Response> {
-  request.headers.set("X-Stead-Panel", "1");
+  for (const [name, value] of Object.entries(pageHeaders)) request.headers.set(name, value);
   const again = request.clone(); // a used body cannot be sent again
-  const response = await fetch(request);
+  const response = await sendOnce(request);
   if (response.status !== 401 && response.status !== 403) return response;
-  const body = (await response
-    .clone()
-    .json()
-    .catch(() => ({}))) as Partial<ErrorBody>;
-  const question = questionOf(response.status, body.error);
-  return question && (await question.passed()) ? fetch(again) : response;
+  const question = questionOf(response.status, await keyOf(response));
+  return question && (await question.passed()) ? sendOnce(again) : response;
 }
 
 /** The client of the public interface; its calls go through `call`. */

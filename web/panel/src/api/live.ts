@@ -1,6 +1,7 @@
 import { boot } from "~/app/boot";
 
 import { eventParser } from "./events";
+import { isForeign, leavePage, pageHeaders } from "./page";
 
 /** What has changed, as the stream of the account's events tells it. */
 export interface Change {
@@ -38,7 +39,7 @@ const silence = 40_000;
 /** Reads the stream once, until it ends. Answers whether it is of use to come again soon. */
 export async function listen(cursor: string, signal: AbortSignal, hear: (message: Message) => void): Promise<boolean> {
   const path = boot.client ? `/api/v1/services/${boot.client.service}/events` : "/api/v1/events/stream";
-  const headers: Record<string, string> = { Accept: "text/event-stream", "X-Stead-Panel": "1" };
+  const headers: Record<string, string> = { Accept: "text/event-stream", ...pageHeaders };
   if (cursor) headers["Last-Event-ID"] = cursor;
   const lost = new AbortController();
   const end = () => lost.abort();
@@ -46,7 +47,10 @@ export async function listen(cursor: string, signal: AbortSignal, hear: (message
   let timer = setTimeout(end, silence);
   try {
     const response = await fetch(boot.base + path, { headers, signal: lost.signal });
-    if (!response.ok || !response.body) return response.status >= 500;
+    if (!response.ok || !response.body) {
+      const refusal = (await response.json().catch(() => ({}))) as { error?: string };
+      return isForeign(response.status, refusal.error) ? await leavePage() : response.status >= 500;
+    }
     const parse = eventParser();
     const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
     for (;;) {

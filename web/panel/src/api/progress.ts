@@ -1,4 +1,5 @@
 import { ApiFailure } from "./failure";
+import { isForeign, leavePage, pageHeaders } from "./page";
 import { session } from "./session";
 
 const expired = new Set(["unauthenticated", "token_expired"]);
@@ -13,7 +14,7 @@ function post(
   return new Promise((resolve, reject) => {
     const request = new XMLHttpRequest();
     request.open("POST", address);
-    request.setRequestHeader("X-Stead-Panel", "1");
+    for (const [name, value] of Object.entries(pageHeaders)) request.setRequestHeader(name, value);
     if (typeof body === "string") request.setRequestHeader("Content-Type", "application/json");
     request.upload.addEventListener("progress", (event) => sent(event.loaded));
     request.addEventListener("error", () => reject(new ApiFailure(0, {})));
@@ -26,6 +27,7 @@ function post(
         // a refusal of something before the server, or an answer without a body
       }
       if (request.status >= 200 && request.status < 300) return resolve(answer);
+      if (isForeign(request.status, answer.error)) return void leavePage();
       const kept = new Headers();
       for (const name of ["X-Request-Id", "Retry-After"]) {
         const value = request.getResponseHeader(name);

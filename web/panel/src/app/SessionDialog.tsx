@@ -1,6 +1,7 @@
 import { Button, Overlay, Paper, Stack, Text, Title } from "@mantine/core";
 import { useEffect, useRef, useState } from "react";
 
+import { leavePage } from "~/api/page";
 import { channel, session } from "~/api/session";
 
 import { boot } from "./boot";
@@ -13,9 +14,9 @@ export function SessionDialog() {
   useEffect(() => button.current?.focus(), [open]);
   useEffect(() => session.onChange(setOpen), []);
   useEffect(() => {
-    const told = (event: MessageEvent<{ account: number }>) => {
-      if (event.data.account === boot.account?.id) session.resume();
-      else location.reload(); // somebody else has signed in: nothing of this page may stay
+    const told = (event: MessageEvent<{ holder: string }>) => {
+      if (event.data.holder === boot.holder) session.resume();
+      else void leavePage();
     };
     channel.addEventListener("message", told);
     return () => channel.removeEventListener("message", told);

@@ -17,6 +17,7 @@ import { useQueryClient } from "@tanstack/react-query";
 import { Link, Outlet, useMatchRoute, useParams, useRouterState } from "@tanstack/react-router";
 import { lazy, Suspense, useEffect } from "react";
 
+import { pageHeaders } from "~/api/page";
 import { languages, setLanguage, useLang, type Lang } from "~/i18n/i18n";
 
 import { boot, isOn } from "./boot";
@@ -184,7 +185,7 @@ function LanguageMenu() {
   const lang = useLang();
   const queries = useQueryClient();
   const choose = async (next: Lang) => {
-    await fetch(`${boot.base}/?lang=${next}`, { headers: { "X-Stead-Panel": "1" } }); // the server remembers it
+    await fetch(`${boot.base}/?lang=${next}`, { headers: pageHeaders }); // the server remembers it
     await setLanguage(next);
     await queries.invalidateQueries(); // texts of the interface are in its answers
   };

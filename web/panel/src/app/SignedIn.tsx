@@ -8,7 +8,7 @@ import { t } from "./texts";
 /** The end of signing in from the session's dialog: tells the waiting page, and closes its window. */
 export function SignedIn() {
   useEffect(() => {
-    channel.postMessage({ account: boot.account?.id });
+    channel.postMessage({ holder: boot.holder });
     window.close();
   }, []);
   return <p>{t("session.close")}</p>;

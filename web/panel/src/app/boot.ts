@@ -11,6 +11,8 @@ export interface Boot {
   /** Addresses of legal pages; each may be empty. */
   legal: { terms: string; privacy: string; imprint: string };
   sections: string[];
+  /** Whom the page is made for: the account and who acts as it, or the service of a reseller's client. */
+  holder: string;
   account: {
     id: number;
     name: string;

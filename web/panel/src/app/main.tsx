@@ -2,12 +2,14 @@ import "@mantine/core/styles.layer.css";
 import "@mantine/notifications/styles.layer.css";
 import "./app.css";
 
+import { notifications } from "@mantine/notifications";
 import { QueryClientProvider } from "@tanstack/react-query";
 import { RouterProvider } from "@tanstack/react-router";
 import { setNonce } from "get-nonce";
 import { StrictMode, startTransition } from "react";
 import { createRoot } from "react-dom/client";
 
+import { wasForeign } from "~/api/page";
 import { setLanguage } from "~/i18n/i18n";
 
 import { boot, nonce } from "./boot";
@@ -16,6 +18,7 @@ import { Look } from "./Look";
 import { queryClient } from "./queries";
 import { router } from "./router";
 import { SessionDialog } from "./SessionDialog";
+import { t } from "./texts";
 import { WhoIsThere } from "./WhoIsThere";
 
 // After an upgrade of the server, chunks of the old build are gone: load the new one, once.
@@ -39,6 +42,10 @@ async function draw() {
   // the server has drawn stays until then. Who waits longer gets the menu meanwhile.
   const loaded = router.load().catch(() => undefined); // the page says what failed
   await Promise.race([loaded, new Promise((resolve) => setTimeout(resolve, 2000))]);
+  if (wasForeign()) {
+    const name = boot.account?.email ?? boot.client?.name ?? "";
+    notifications.show({ message: t("foreign", { name }), autoClose: false });
+  }
   // As a transition React draws in small steps, so that what somebody does meanwhile is answered.
   startTransition(() =>
     createRoot(root).render(

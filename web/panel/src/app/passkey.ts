@@ -1,5 +1,6 @@
 import { api, call } from "~/api/client";
 import { ApiFailure } from "~/api/failure";
+import { isForeign, leavePage, pageHeaders } from "~/api/page";
 
 /** The answer to such a request gives the browser another cookie, so it is no operation of the interface. */
 export async function confirm<T>(path: string, body: unknown): Promise<T> {
@@ -7,13 +8,14 @@ export async function confirm<T>(path: string, body: unknown): Promise<T> {
   try {
     response = await fetch(`/panel/confirm${path}`, {
       method: "POST",
-      headers: { "Content-Type": "application/json" },
+      headers: { ...pageHeaders, "Content-Type": "application/json" },
       body: JSON.stringify(body),
     });
   } catch {
     throw new ApiFailure(0, {});
   }
   const answer = (await response.json().catch(() => ({}))) as Record<string, unknown>;
+  if (isForeign(response.status, answer.error)) return leavePage();
   if (!response.ok) throw new ApiFailure(response.status, answer, response.headers);
   return answer as T;
 }

@@ -4,6 +4,7 @@ import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 
 import { me, type Me } from "~/api/me";
+import { pageHeaders } from "~/api/page";
 import { languages, setLanguage, type Lang } from "~/i18n/i18n";
 import { AnchorLink } from "~/ui/AnchorLink";
 import { ErrorNote } from "~/ui/ErrorNote";
@@ -58,7 +59,7 @@ function ProfileForm({ account }: { account: Me }) {
     const saved = await updateMe(values);
     queries.setQueryData(me.queryKey, saved);
     if (saved.locale !== account.locale) {
-      await fetch(`/panel/?lang=${saved.locale}`, { headers: { "X-Stead-Panel": "1" } }); // the server remembers it
+      await fetch(`/panel/?lang=${saved.locale}`, { headers: pageHeaders }); // the server remembers it
       await setLanguage(saved.locale as Lang);
     }
     await queries.invalidateQueries(); // prices and texts follow
