@@ -40,6 +40,7 @@ test("a tab of one account becomes no tab of another", async ({ page, customer, 
   const { password } = await stead<{ password: string }>(
     ...["admin", "users", "create", email, "--name", "Boris", "--locale", "en"],
   );
+  await context.clearCookies({ name: "stead_session" });
   await signIn(await context.newPage(), email, password);
   await page.getByRole("main").getByRole("button", { name: "Save" }).first().click();
   await expect(page.getByText(`Now it shows ${email}`)).toBeVisible();
@@ -47,6 +48,23 @@ test("a tab of one account becomes no tab of another", async ({ page, customer, 
   await page.goto("/panel/services");
   await expect(page.getByText("No services yet")).toBeVisible();
   await expect(page.getByText(domain)).toHaveCount(0);
+});
+
+test("who is not signed out is told so", async ({ page, customer: _, expected }) => {
+  expected.push("503");
+  await page.route("**/logout", (route) =>
+    route.fulfill({ status: 503, contentType: "text/html", body: "no database" }),
+  );
+  await page.getByRole("button", { name: /Account/ }).click();
+  await page.getByRole("menuitem", { name: "Sign out" }).click();
+  await expect(page.getByText("You are still signed in here")).toBeVisible();
+  await expect(page).toHaveURL(/\/panel\//);
+  await page.unroute("**/logout");
+  await page.getByRole("button", { name: /Account/ }).click();
+  await page.getByRole("menuitem", { name: "Sign out" }).click();
+  await page.waitForURL((url) => !url.pathname.startsWith("/panel"));
+  await page.goto("/panel/");
+  await page.waitForURL(/\/login/);
 });
 
 test("another person who signs in finds nothing of the one before", async ({ page, customer }) => {

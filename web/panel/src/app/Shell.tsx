@@ -17,8 +17,10 @@ import { useQueryClient } from "@tanstack/react-query";
 import { Link, Outlet, useMatchRoute, useParams, useRouterState } from "@tanstack/react-router";
 import { lazy, Suspense, useEffect } from "react";
 
+import { leave } from "~/api/leave";
 import { pageHeaders } from "~/api/page";
 import { languages, setLanguage, useLang, type Lang } from "~/i18n/i18n";
+import { refused } from "~/ui/notice";
 
 import { boot, isOn } from "./boot";
 import { Help, SearchEntry } from "./Help";
@@ -250,6 +252,5 @@ function AccountMenu() {
 }
 
 async function signOut() {
-  await fetch("/logout", { method: "POST" });
-  location.assign("/");
+  if (!(await leave("/logout", "/"))) refused(t("sign_out.failed"));
 }

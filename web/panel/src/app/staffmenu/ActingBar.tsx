@@ -1,7 +1,9 @@
 import { Alert, Button, Group, Text } from "@mantine/core";
 import { IconUserShield } from "@tabler/icons-react";
 
+import { leave } from "~/api/leave";
 import { moment } from "~/i18n/formats";
+import { refused } from "~/ui/notice";
 
 import { boot } from "../boot";
 import { t } from "./texts";
@@ -10,9 +12,8 @@ import { t } from "./texts";
 export function ActingBar() {
   const account = boot.account;
   if (!account) return null;
-  const leave = async () => {
-    await fetch("/logout", { method: "POST" });
-    location.assign(`${boot.base}/staff/customers/${account.id}`);
+  const back = async () => {
+    if (!(await leave("/logout", `${boot.base}/staff/customers/${account.id}`))) refused(t("acting.leave.failed"));
   };
   return (
     <Alert
@@ -24,7 +25,7 @@ export function ActingBar() {
     >
       <Group justify="space-between">
         <Text size="sm">{t("acting.text", { time: moment(account.until) })}</Text>
-        <Button size="xs" onClick={() => void leave()}>
+        <Button size="xs" onClick={() => void back()}>
           {t("acting.leave")}
         </Button>
       </Group>

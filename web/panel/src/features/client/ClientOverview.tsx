@@ -1,7 +1,9 @@
 import { Anchor, Button, Card, Stack, Text, Title } from "@mantine/core";
 
+import { leave } from "~/api/leave";
 import type { Boot } from "~/app/boot";
 import { AnchorLink } from "~/ui/AnchorLink";
+import { refused } from "~/ui/notice";
 import { PageHeader } from "~/ui/PageHeader";
 import { Usage } from "~/ui/usage/Usage";
 import { When } from "~/ui/When";
@@ -12,9 +14,8 @@ const meters = ["disk_mb", "databases", "mailboxes", "domains"] as const;
 
 /** The first page of a reseller's client: their site, until when they may stay, and their passwords. */
 export function ClientOverview({ client }: { client: NonNullable<Boot["client"]> }) {
-  const leave = async () => {
-    await fetch("/client/leave", { method: "POST" });
-    location.assign("/client/panel/");
+  const end = async () => {
+    if (!(await leave("/client/leave", "/client/panel/"))) refused(t("leave.failed"));
   };
   return (
     <>
@@ -26,7 +27,7 @@ export function ClientOverview({ client }: { client: NonNullable<Boot["client"]>
           </>
         }
         actions={
-          <Button variant="default" onClick={() => void leave()}>
+          <Button variant="default" onClick={() => void end()}>
             {t("leave")}
           </Button>
         }
