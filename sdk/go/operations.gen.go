@@ -2746,7 +2746,8 @@ func (q DomainsCheckQuery) values() url.Values {
 
 // Check: whether a domain can be registered.
 //
-// `available` is null when nobody knows, and never true on a doubt.
+// `available` is null when nobody knows, and never true on a doubt. With a token, `price` is what its account
+// pays.
 //
 // GET /api/v1/domains/check
 func (a *DomainsAPI) Check(ctx context.Context, query DomainsCheckQuery, options ...CallOption) (*DomainsCheck, error) {
@@ -2919,7 +2920,8 @@ func (q DomainsTLDsQuery) values() url.Values {
 // TLDs: prices and rules of the zones.
 //
 // What a registration, renewal, transfer and restore cost in each zone, the allowed periods in years, and
-// whether the zone has privacy, DNSSEC and names in other scripts. Prices are per year in cents of USD.
+// whether the zone has privacy, DNSSEC and names in other scripts. Prices are per year in cents of USD. With a
+// token they are those that its account pays: a reseller sees its own.
 //
 // GET /api/v1/domains/tlds
 func (a *DomainsAPI) TLDs(ctx context.Context, query DomainsTLDsQuery, options ...CallOption) (*DomainsTLDList, error) {
@@ -2934,7 +2936,8 @@ func (a *DomainsAPI) TLDs(ctx context.Context, query DomainsTLDsQuery, options .
 // with the first error.
 //
 // What a registration, renewal, transfer and restore cost in each zone, the allowed periods in years, and
-// whether the zone has privacy, DNSSEC and names in other scripts. Prices are per year in cents of USD.
+// whether the zone has privacy, DNSSEC and names in other scripts. Prices are per year in cents of USD. With a
+// token they are those that its account pays: a reseller sees its own.
 //
 // GET /api/v1/domains/tlds
 func (a *DomainsAPI) AllTLDs(ctx context.Context, query DomainsTLDsQuery, options ...CallOption) iter.Seq2[DomainsTLD, error] {

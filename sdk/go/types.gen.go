@@ -153,6 +153,7 @@ const (
 	KeyServiceNotOnNode           = "service_not_on_node"
 	KeyServiceSuspended           = "service_suspended"
 	KeyServiceTerminated          = "service_terminated"
+	KeySessionChanged             = "session_changed"
 	KeySignInExpired              = "sign_in_expired"
 	KeySlowDown                   = "slow_down"
 	KeySSHKeyInvalid              = "ssh_key_invalid"
@@ -2162,6 +2163,8 @@ type DomainsOrderBody struct {
 	Contact *DomainsContact `json:"contact,omitzero"`
 	// The name, in either form
 	Domain string `json:"domain"`
+	// The price that was shown, without tax; another price is price_changed, and nothing happens
+	ExpectedUSDCents *int64 `json:"expected_usd_cents,omitzero"`
 	// When left out: ours for a registration, and for a transfer those that the domain has
 	Nameservers []string `json:"nameservers,omitzero"`
 	// register when left out
@@ -2186,6 +2189,8 @@ type DomainsPrice struct {
 
 // DomainsRenewBody is an object of the API.
 type DomainsRenewBody struct {
+	// The price that was shown, without tax; another price is price_changed, and nothing happens
+	ExpectedUSDCents *int64 `json:"expected_usd_cents,omitzero"`
 	// Bring it back from redemption, at the restore price with its year
 	Restore *bool `json:"restore,omitzero"`
 	// One when left out

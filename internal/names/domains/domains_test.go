@@ -69,7 +69,7 @@ func newWorld(t *testing.T, d *db.DB, clk *clock.Fake) *world {
 	scopes := []string{"domains:read", "domains:write"}
 	tokens := apitest.Tokens{
 		"own": {AccountID: 1, ApplicationID: 1, Scopes: scopes}, "other": {AccountID: 2, ApplicationID: 1, Scopes: scopes},
-		"key": {AccountID: reseller, KeyID: 7}, "first": {AccountID: 1, ApplicationID: 1, Scopes: scopes, FirstParty: true},
+		"key": {AccountID: reseller, KeyID: 7}, "resells": {AccountID: reseller, ApplicationID: 1, Scopes: scopes}, "first": {AccountID: 1, ApplicationID: 1, Scopes: scopes, FirstParty: true},
 	}
 	limit := throttle.Policy{Name: "default", Limit: 10_000, Window: time.Minute}
 	edge := api.NewEdge(api.Config{
@@ -445,7 +445,9 @@ func TestTheLifeOfADomain(t *testing.T) {
 		day(30)
 		w.same("status", Redemption, w.status(id))
 		w.exec(`UPDATE test_purse SET balance = 9500`)
-		err := d.InTx(t.Context(), func(ctx context.Context, tx *db.Tx) error { return w.Renew(ctx, tx, 1, id, 1, true, false) })
+		err := d.InTx(t.Context(), func(ctx context.Context, tx *db.Tx) error {
+			return w.Renew(ctx, tx, 1, id, Renewal{Years: 1, Restore: true})
+		})
 		if err == nil {
 			err = w.Work(t.Context(), w.op())
 		}

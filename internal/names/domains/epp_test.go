@@ -51,7 +51,9 @@ func (w *world) end(what string) (money string) {
 
 func (w *world) renew(id int64, restore bool) {
 	w.t.Helper()
-	err := w.db.InTx(w.t.Context(), func(ctx context.Context, tx *db.Tx) error { return w.Renew(ctx, tx, 1, id, 1, restore, false) })
+	err := w.db.InTx(w.t.Context(), func(ctx context.Context, tx *db.Tx) error {
+		return w.Renew(ctx, tx, 1, id, Renewal{Years: 1, Restore: restore})
+	})
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -249,15 +249,16 @@ type contactWire struct {
 type orderIn struct {
 	IdempotencyKey string `header:"Idempotency-Key"`
 	Body           struct {
-		Domain      string       `json:"domain" minLength:"1" maxLength:"2048" doc:"The name, in either form" example:"example.com"`
-		Operation   string       `json:"operation,omitempty" enum:"register,transfer" doc:"register when left out"`
-		Years       int          `json:"years,omitempty" minimum:"1" maximum:"10" doc:"The zone's shortest period when left out; a transfer is for one"`
-		Contact     *contactWire `json:"contact,omitempty" doc:"The registrant. It is handed to the registrar and not kept"`
-		Nameservers []string     `json:"nameservers,omitempty" maxItems:"13" doc:"When left out: ours for a registration, and for a transfer those that the domain has"`
-		AuthCode    string       `json:"auth_code,omitempty" maxLength:"255" writeOnly:"true" doc:"Of a transfer; write-only"`
-		Privacy     bool         `json:"privacy,omitempty"`
-		AutoRenew   *bool        `json:"auto_renew,omitempty" doc:"Renew from the wallet; true when left out"`
-		ClientRef   *string      `json:"client_ref,omitempty" doc:"A tag of your own, at most 64 characters; no data of a client"`
+		Domain      string          `json:"domain" minLength:"1" maxLength:"2048" doc:"The name, in either form" example:"example.com"`
+		Operation   string          `json:"operation,omitempty" enum:"register,transfer" doc:"register when left out"`
+		Years       int             `json:"years,omitempty" minimum:"1" maximum:"10" doc:"The zone's shortest period when left out; a transfer is for one"`
+		Contact     *contactWire    `json:"contact,omitempty" doc:"The registrant. It is handed to the registrar and not kept"`
+		Nameservers []string        `json:"nameservers,omitempty" maxItems:"13" doc:"When left out: ours for a registration, and for a transfer those that the domain has"`
+		AuthCode    string          `json:"auth_code,omitempty" maxLength:"255" writeOnly:"true" doc:"Of a transfer; write-only"`
+		Privacy     bool            `json:"privacy,omitempty"`
+		AutoRenew   *bool           `json:"auto_renew,omitempty" doc:"Renew from the wallet; true when left out"`
+		Expected    *money.USDCents `json:"expected_usd_cents,omitempty" minimum:"0" doc:"The price that was shown, without tax; another price is price_changed, and nothing happens"`
+		ClientRef   *string         `json:"client_ref,omitempty" doc:"A tag of your own, at most 64 characters; no data of a client"`
 	}
 }
 
@@ -272,14 +273,15 @@ func (s *Service) publicOperations() []api.Route {
 		api.Operation[tldsIn, page.List[tldWire]]{
 			ID: "domains.tlds", Method: http.MethodGet, Path: "/api/v1/domains/tlds", Section: api.Domains, Auth: api.Open,
 			Description: "What a registration, renewal, transfer and restore cost in each zone, the allowed periods in years, and whether " +
-				"the zone has privacy, DNSSEC and names in other scripts. Prices are per year in cents of USD.",
+				"the zone has privacy, DNSSEC and names in other scripts. Prices are per year in cents of USD. With a token they are those that " +
+				"its account pays: a reseller sees its own.",
 			Summary: "Prices and rules of the zones", Handle: s.tldsOperation,
 		},
 		// Specification, "Open data": at most 20 checks a minute.
 		api.Operation[checkIn, checkWire]{
 			ID: "domains.check", Method: http.MethodGet, Path: "/api/v1/domains/check", Section: api.Domains, Auth: api.Open,
 			Throttle: api.DomainCheck, Summary: "Whether a domain can be registered", Handle: s.checkOperation,
-			Description: "`available` is null when nobody knows, and never true on a doubt.",
+			Description: "`available` is null when nobody knows, and never true on a doubt. With a token, `price` is what its account pays.",
 			Errors:      []*fault.Def{fault.DomainInvalid},
 		},
 		// Specification, "Domains".
@@ -304,7 +306,7 @@ func (s *Service) publicOperations() []api.Route {
 			Description: "The price is set aside in the wallet at once, and taken when the registry has done it. If it refuses, the " +
 				"domain becomes failed and the money is back in the balance.",
 			Errors: []*fault.Def{
-				fault.DomainInvalid, fault.DomainUnavailable, fault.InsufficientFunds, ErrTLDUnsupported, ErrPeriodNotAllowed,
+				fault.DomainInvalid, fault.DomainUnavailable, fault.PriceChanged, fault.InsufficientFunds, ErrTLDUnsupported, ErrPeriodNotAllowed,
 				ErrAuthCodeRequired, ErrContactRequired, ErrNameserverInvalid, ErrPrivacyUnsupported, ErrUnreachable,
 				fault.ClientRefTooLong,
 			},
@@ -313,8 +315,20 @@ func (s *Service) publicOperations() []api.Route {
 	}
 }
 
-func (s *Service) tldsOperation(ctx context.Context, _ auth.Principal, in *tldsIn) (*page.List[tldWire], error) {
-	return s.priceBook(ctx, in.Params, false)
+func (s *Service) tldsOperation(ctx context.Context, p auth.Principal, in *tldsIn) (*page.List[tldWire], error) {
+	wholesale, err := s.callersPrices(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	return s.priceBook(ctx, in.Params, wholesale)
+}
+
+// callersPrices reports whether a caller, who may be nobody, pays wholesale prices.
+func (s *Service) callersPrices(ctx context.Context, p auth.Principal) (wholesale bool, err error) {
+	if p.AccountID == 0 {
+		return false, nil
+	}
+	return s.wholesale(ctx, s.DB, p.AccountID)
 }
 
 func (s *Service) priceBook(ctx context.Context, p page.Params, wholesale bool) (*page.List[tldWire], error) {
@@ -335,8 +349,12 @@ func (s *Service) priceBook(ctx context.Context, p page.Params, wholesale bool) 
 	return page.Of(p, total, wires), nil
 }
 
-func (s *Service) checkOperation(ctx context.Context, _ auth.Principal, in *checkIn) (*checkWire, error) {
-	a, err := s.Check(ctx, []string{in.Domain}, false, false)
+func (s *Service) checkOperation(ctx context.Context, p auth.Principal, in *checkIn) (*checkWire, error) {
+	wholesale, err := s.callersPrices(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	a, err := s.Check(ctx, []string{in.Domain}, false, wholesale)
 	if err != nil {
 		return nil, err
 	}
@@ -421,7 +439,7 @@ func (s *Service) orderOperation(ctx context.Context, tx *db.Tx, p auth.Principa
 	wish := Wish{
 		AccountID: p.AccountID, Transfer: b.Operation == "transfer", Domain: b.Domain, Years: b.Years, AuthCode: b.AuthCode,
 		Contact: (*registrar.Contact)(b.Contact), Nameservers: b.Nameservers, Privacy: b.Privacy,
-		AutoRenew: b.AutoRenew == nil || *b.AutoRenew, Keyed: in.IdempotencyKey != "",
+		AutoRenew: b.AutoRenew == nil || *b.AutoRenew, Seen: b.Expected, Keyed: in.IdempotencyKey != "",
 	}
 	if b.ClientRef != nil && *b.ClientRef != "" {
 		wish.ClientRef = b.ClientRef

@@ -250,7 +250,7 @@ func (s *Service) renewDue(ctx context.Context, tx *db.Tx, id int64, last bool) 
 	if err != nil || open {
 		return err
 	}
-	err = tx.Savepoint(ctx, func(ctx context.Context) error { return s.Renew(ctx, tx, d.accountID, id, 1, false, false) })
+	err = tx.Savepoint(ctx, func(ctx context.Context) error { return s.Renew(ctx, tx, d.accountID, id, Renewal{Years: 1}) })
 	if err == nil {
 		return renewAgain(ctx, tx, id, tx.Now.Add(renewEvery))
 	}

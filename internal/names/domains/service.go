@@ -121,6 +121,7 @@ type Wish struct {
 	Privacy     bool
 	AutoRenew   bool
 	ClientRef   *string
+	Seen        *money.USDCents // the price that was shown; nil takes any
 	Keyed       bool
 }
 
@@ -154,6 +155,9 @@ func (s *Service) order(ctx context.Context, tx *db.Tx, w Wish) (domain, error) 
 		kind, status, cost = opTransfer, PendingTransferIn, zone.of(wholesale).Transfer
 	}
 	price, err := cost.Mul(int64(w.Years))
+	if err == nil {
+		err = asSeen(ctx, w.Seen, price)
+	}
 	if err != nil {
 		return domain{}, err
 	}
@@ -174,6 +178,14 @@ func (s *Service) order(ctx context.Context, tx *db.Tx, w Wish) (domain, error) 
 		}
 	}
 	return filled(ctx, tx, d.id)
+}
+
+// asSeen refuses a price that is not the one that the caller was shown.
+func asSeen(ctx context.Context, seen *money.USDCents, price money.USDCents) error {
+	if seen == nil || *seen == price {
+		return nil
+	}
+	return fault.PriceChanged.With(fault.Fields{"price": money.Wire(ctx, price)})
 }
 
 // begin pays an operation and inserts its job.
@@ -299,8 +311,17 @@ func badNameserver(host string) error {
 	return ErrNameserverInvalid.With(fault.Fields{"nameserver": host})
 }
 
+// Renewal is an order of further years of a domain.
+type Renewal struct {
+	Years   int
+	Restore bool            // from redemption, with a year
+	Seen    *money.USDCents // the price that was shown; nil takes any
+	Keyed   bool
+}
+
 // Renew pays further years of one of the account's domains; from redemption it restores the domain, with a year.
-func (s *Service) Renew(ctx context.Context, tx *db.Tx, accountID, id int64, years int, restore, keyed bool) error {
+func (s *Service) Renew(ctx context.Context, tx *db.Tx, accountID, id int64, w Renewal) error {
+	years, restore := w.Years, w.Restore
 	d, err := getOwn(ctx, tx, accountID, id)
 	if err != nil {
 		return err
@@ -322,10 +343,13 @@ func (s *Service) Renew(ctx context.Context, tx *db.Tx, accountID, id int64, yea
 		return ErrUnreachable.New()
 	}
 	total, err := price.Mul(int64(years))
+	if err == nil {
+		err = asSeen(ctx, w.Seen, total)
+	}
 	if err != nil {
 		return err
 	}
-	if err := s.begin(ctx, tx, d, o, total, nil, keyed); err != nil {
+	if err := s.begin(ctx, tx, d, o, total, nil, w.Keyed); err != nil {
 		return err
 	}
 	// An operation that ended while this one waited for the wallet has extended the domain: this one would have no

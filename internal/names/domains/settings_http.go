@@ -10,6 +10,7 @@ import (
 	"stead.dev/stead/internal/platform/auth"
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/fault"
+	"stead.dev/stead/internal/platform/money"
 	"stead.dev/stead/internal/port/registrar"
 )
 
@@ -27,8 +28,9 @@ type renewIn struct {
 	domainIn
 	IdempotencyKey string `header:"Idempotency-Key" maxLength:"257" doc:"Makes the request repeatable"`
 	Body           struct {
-		Years   int  `json:"years,omitempty" minimum:"1" maximum:"10" doc:"One when left out"`
-		Restore bool `json:"restore,omitempty" doc:"Bring it back from redemption, at the restore price with its year"`
+		Years    int             `json:"years,omitempty" minimum:"1" maximum:"10" doc:"One when left out"`
+		Expected *money.USDCents `json:"expected_usd_cents,omitempty" minimum:"0" doc:"The price that was shown, without tax; another price is price_changed, and nothing happens"`
+		Restore  bool            `json:"restore,omitempty" doc:"Bring it back from redemption, at the restore price with its year"`
 	}
 }
 
@@ -109,11 +111,11 @@ func (s *Service) settingsOperations() []api.Route {
 			Scopes:  write, Summary: "Renew a domain, or restore it from redemption",
 			Description: "The price is set aside in the wallet at once, and taken when the registry has done it.",
 			Errors: []*fault.Def{
-				fault.NotFound, ErrNotActive, ErrPeriodNotAllowed, fault.InsufficientFunds, fault.JobRunning, ErrUnreachable,
+				fault.NotFound, ErrNotActive, ErrPeriodNotAllowed, fault.PriceChanged, fault.InsufficientFunds, fault.JobRunning, ErrUnreachable,
 			},
 			Commit: func(ctx context.Context, tx *db.Tx, p auth.Principal, in *renewIn) (*domainWire, error) {
-				years := max(in.Body.Years, 1)
-				if err := s.Renew(ctx, tx, p.AccountID, in.Domain, years, in.Body.Restore, in.IdempotencyKey != ""); err != nil {
+				w := Renewal{Years: max(in.Body.Years, 1), Restore: in.Body.Restore, Seen: in.Body.Expected, Keyed: in.IdempotencyKey != ""}
+				if err := s.Renew(ctx, tx, p.AccountID, in.Domain, w); err != nil {
 					return nil, err
 				}
 				return s.show(ctx, tx, p.AccountID, in.Domain)

@@ -431,7 +431,7 @@ func broken(err error) bool {
 }
 
 // identify checks that the section is on, and that the token is valid where one is needed. On open operations a valid
-// token only selects the throttle that counts.
+// token selects the throttle that counts, and whose prices are shown.
 func (e *Edge) identify(r *http.Request, d *declared) (auth.Principal, error) {
 	if !e.Switches.Enabled(d.Section) {
 		return auth.Principal{}, fault.SectionDisabled.New()

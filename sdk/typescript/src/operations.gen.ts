@@ -1727,7 +1727,8 @@ export class DomainsAPI {
 	}
 
 	/**
-	 * Whether a domain can be registered. `available` is null when nobody knows, and never true on a doubt.
+	 * Whether a domain can be registered. `available` is null when nobody knows, and never true on a doubt. With a
+	 * token, `price` is what its account pays.
 	 *
 	 * GET /api/v1/domains/check
 	 */
@@ -1821,7 +1822,7 @@ export class DomainsAPI {
 	/**
 	 * Prices and rules of the zones. What a registration, renewal, transfer and restore cost in each zone, the
 	 * allowed periods in years, and whether the zone has privacy, DNSSEC and names in other scripts. Prices are per
-	 * year in cents of USD.
+	 * year in cents of USD. With a token they are those that its account pays: a reseller sees its own.
 	 *
 	 * GET /api/v1/domains/tlds
 	 */
@@ -1832,7 +1833,8 @@ export class DomainsAPI {
 	/**
 	 * Prices and rules of the zones. It asks for the next page when the one before has been read. What a
 	 * registration, renewal, transfer and restore cost in each zone, the allowed periods in years, and whether the
-	 * zone has privacy, DNSSEC and names in other scripts. Prices are per year in cents of USD.
+	 * zone has privacy, DNSSEC and names in other scripts. Prices are per year in cents of USD. With a token they
+	 * are those that its account pays: a reseller sees its own.
 	 *
 	 * GET /api/v1/domains/tlds
 	 */

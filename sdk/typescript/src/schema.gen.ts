@@ -486,7 +486,7 @@ export interface paths {
         };
         /**
          * Whether a domain can be registered
-         * @description `available` is null when nobody knows, and never true on a doubt.
+         * @description `available` is null when nobody knows, and never true on a doubt. With a token, `price` is what its account pays.
          */
         get: operations["domains.check"];
         put?: never;
@@ -506,7 +506,7 @@ export interface paths {
         };
         /**
          * Prices and rules of the zones
-         * @description What a registration, renewal, transfer and restore cost in each zone, the allowed periods in years, and whether the zone has privacy, DNSSEC and names in other scripts. Prices are per year in cents of USD.
+         * @description What a registration, renewal, transfer and restore cost in each zone, the allowed periods in years, and whether the zone has privacy, DNSSEC and names in other scripts. Prices are per year in cents of USD. With a token they are those that its account pays: a reseller sees its own.
          */
         get: operations["domains.tlds"];
         put?: never;
@@ -6856,6 +6856,11 @@ export interface components {
             contact?: components["schemas"]["DomainsContact"];
             /** @description The name, in either form */
             domain: string;
+            /**
+             * Format: int64
+             * @description The price that was shown, without tax; another price is price_changed, and nothing happens
+             */
+            expected_usd_cents?: number;
             /** @description When left out: ours for a registration, and for a transfer those that the domain has */
             nameservers?: string[];
             /**
@@ -6876,6 +6881,11 @@ export interface components {
             years: number;
         };
         DomainsRenewBody: {
+            /**
+             * Format: int64
+             * @description The price that was shown, without tax; another price is price_changed, and nothing happens
+             */
+            expected_usd_cents?: number;
             /** @description Bring it back from redemption, at the restore price with its year */
             restore?: boolean;
             /**

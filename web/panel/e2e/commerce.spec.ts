@@ -126,6 +126,43 @@ test("a domain is registered, locked and given name servers", async ({ page, cus
   await expect(page.getByText("The registry has the name servers")).toBeVisible();
 });
 
+test("a domain costs what its button says, and is paid once when an answer is lost", async ({
+  page,
+  customer,
+  expected,
+}) => {
+  expected.push("ERR_FAILED", "422");
+  await customer.credit(50);
+  await stead("admin", "resellers", "appoint", customer.email, "--tier", "silver", "--discount", "10");
+  await page.goto(`/panel/domains/new?name=${unique("name")}.com`);
+  await fillOwner(page);
+  const pay = page.getByRole("button", { name: "Pay $10.50" }); // wholesale
+  const balance = async () =>
+    (await customer.call<{ available: { usd_cents: number } }>("GET", "/wallet")).available.usd_cents;
+
+  // Another price than that of the button is not paid.
+  await page.route("**/api/v1/domains", async (route) => {
+    const body = route.request().postDataJSON() as { expected_usd_cents: number };
+    expect(body.expected_usd_cents).toBe(1050);
+    await route.continue({ postData: JSON.stringify({ ...body, expected_usd_cents: 1049 }) });
+  });
+  await pay.click();
+  await expect(page.getByText("The price has changed")).toBeVisible();
+  expect(await balance()).toBe(5000);
+  await page.unroute("**/api/v1/domains");
+
+  await page.route("**/api/v1/domains", async (route) => {
+    await route.fetch();
+    await route.abort();
+  });
+  await pay.click();
+  await expect(page.getByText("The server cannot be reached")).toBeVisible();
+  await page.unroute("**/api/v1/domains");
+  await pay.click();
+  await expect(page).toHaveURL(/\/domains\/\d+$/);
+  expect(await balance()).toBe(5000 - 1050);
+});
+
 test("prices in soʻm are those that the server tells", async ({ page, customer }) => {
   await customer.call("PATCH", "/me", { currency: "UZS" });
   const { data } = await customer.call<{

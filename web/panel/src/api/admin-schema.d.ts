@@ -3786,6 +3786,7 @@ export interface components {
              * @example service_not_on_node
              * @example service_suspended
              * @example service_terminated
+             * @example session_changed
              * @example sign_in_expired
              * @example slow_down
              * @example ssh_key_invalid

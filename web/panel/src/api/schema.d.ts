@@ -589,7 +589,7 @@ export interface paths {
         };
         /**
          * Whether a domain can be registered
-         * @description `available` is null when nobody knows, and never true on a doubt.
+         * @description `available` is null when nobody knows, and never true on a doubt. With a token, `price` is what its account pays.
          */
         get: operations["domains.check"];
         put?: never;
@@ -609,7 +609,7 @@ export interface paths {
         };
         /**
          * Prices and rules of the zones
-         * @description What a registration, renewal, transfer and restore cost in each zone, the allowed periods in years, and whether the zone has privacy, DNSSEC and names in other scripts. Prices are per year in cents of USD.
+         * @description What a registration, renewal, transfer and restore cost in each zone, the allowed periods in years, and whether the zone has privacy, DNSSEC and names in other scripts. Prices are per year in cents of USD. With a token they are those that its account pays: a reseller sees its own.
          */
         get: operations["domains.tlds"];
         put?: never;
@@ -9087,6 +9087,11 @@ export interface components {
              * @example example.com
              */
             domain: string;
+            /**
+             * Format: int64
+             * @description The price that was shown, without tax; another price is price_changed, and nothing happens
+             */
+            expected_usd_cents?: number;
             /** @description When left out: ours for a registration, and for a transfer those that the domain has */
             nameservers?: string[];
             /**
@@ -9107,6 +9112,11 @@ export interface components {
             years: number;
         };
         DomainsRenewBody: {
+            /**
+             * Format: int64
+             * @description The price that was shown, without tax; another price is price_changed, and nothing happens
+             */
+            expected_usd_cents?: number;
             /** @description Bring it back from redemption, at the restore price with its year */
             restore?: boolean;
             /**
@@ -9320,6 +9330,7 @@ export interface components {
              * @example service_not_on_node
              * @example service_suspended
              * @example service_terminated
+             * @example session_changed
              * @example sign_in_expired
              * @example slow_down
              * @example ssh_key_invalid
@@ -18644,7 +18655,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Unprocessable Entity: `auth_code_required`, `client_ref_too_long`, `domain_invalid`, `domain_unavailable`, `idempotency_key_invalid`, `idempotency_key_reused`, `insufficient_funds`, `nameserver_invalid`, `period_not_allowed`, `privacy_unsupported`, `registrant_contact_required`, `tld_unsupported`, `validation_failed` */
+            /** @description Unprocessable Entity: `auth_code_required`, `client_ref_too_long`, `domain_invalid`, `domain_unavailable`, `idempotency_key_invalid`, `idempotency_key_reused`, `insufficient_funds`, `nameserver_invalid`, `period_not_allowed`, `price_changed`, `privacy_unsupported`, `registrant_contact_required`, `tld_unsupported`, `validation_failed` */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -20158,7 +20169,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Unprocessable Entity: `domain_not_active`, `idempotency_key_invalid`, `idempotency_key_reused`, `insufficient_funds`, `period_not_allowed`, `validation_failed` */
+            /** @description Unprocessable Entity: `domain_not_active`, `idempotency_key_invalid`, `idempotency_key_reused`, `insufficient_funds`, `period_not_allowed`, `price_changed`, `validation_failed` */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -30768,7 +30779,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Unprocessable Entity: `auth_code_required`, `client_ref_too_long`, `domain_invalid`, `domain_unavailable`, `idempotency_key_invalid`, `idempotency_key_reused`, `insufficient_funds`, `nameserver_invalid`, `period_not_allowed`, `privacy_unsupported`, `registrant_contact_required`, `tld_unsupported`, `validation_failed` */
+            /** @description Unprocessable Entity: `auth_code_required`, `client_ref_too_long`, `domain_invalid`, `domain_unavailable`, `idempotency_key_invalid`, `idempotency_key_reused`, `insufficient_funds`, `nameserver_invalid`, `period_not_allowed`, `price_changed`, `privacy_unsupported`, `registrant_contact_required`, `tld_unsupported`, `validation_failed` */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -32339,7 +32350,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Unprocessable Entity: `domain_not_active`, `idempotency_key_invalid`, `idempotency_key_reused`, `insufficient_funds`, `period_not_allowed`, `validation_failed` */
+            /** @description Unprocessable Entity: `domain_not_active`, `idempotency_key_invalid`, `idempotency_key_reused`, `insufficient_funds`, `period_not_allowed`, `price_changed`, `validation_failed` */
             422: {
                 headers: {
                     [name: string]: unknown;

@@ -2,6 +2,7 @@ import { QueryClient, type FetchQueryOptions } from "@tanstack/react-query";
 import { afterEach, expect, test, vi } from "vitest";
 
 import { gateways } from "~/ui/topup/api";
+import { zones } from "~/ui/zones";
 
 import { ftpAccounts, sshKeys } from "./access/api";
 import { devices } from "./account/api";
@@ -15,7 +16,7 @@ import { insights } from "./health/api";
 import { domains } from "./hosteddomains/api";
 import { mailDomains } from "./mail/api";
 import { channels, services } from "./monitors/api";
-import { addonCatalog, catalog as shop, zones } from "./order/api";
+import { addonCatalog, catalog as shop } from "./order/api";
 import { certificates as watched, domains as registered } from "./overview/api";
 import { addons, offers, tariffs } from "./plan/api";
 import { catalog, endpoints, history, keys, ownKeys } from "./reseller/api";

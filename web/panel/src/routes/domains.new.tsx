@@ -1,6 +1,6 @@
 import { createFileRoute } from "@tanstack/react-router";
 
-import { zones } from "~/features/domains/api";
+import { zones } from "~/ui/zones";
 import { NewDomain, type Search } from "~/features/domains/NewDomain";
 
 export const Route = createFileRoute("/domains/new")({

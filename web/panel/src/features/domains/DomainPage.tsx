@@ -16,20 +16,21 @@ import {
 import { useDisclosure } from "@mantine/hooks";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import { useRef, useState, type FormEvent, type ReactNode } from "react";
+import { useState, type FormEvent, type ReactNode } from "react";
 
-import { newKey } from "~/api/client";
-import { money } from "~/i18n/formats";
+import { money, times } from "~/i18n/formats";
 import { useAction } from "~/ui/action";
 import { Confirm } from "~/ui/Confirm";
 import { tidy } from "~/ui/contact/contact";
 import { ContactFields, useContactForm } from "~/ui/contact/ContactFields";
 import { Copy } from "~/ui/Copy";
 import { ErrorNote } from "~/ui/ErrorNote";
+import { useIntent } from "~/ui/intent";
 import { Load } from "~/ui/Load";
 import { done } from "~/ui/notice";
 import { PageHeader } from "~/ui/PageHeader";
 import { When } from "~/ui/When";
+import { zones } from "~/ui/zones";
 
 import {
   answerTransfer,
@@ -41,7 +42,6 @@ import {
   setDnssec,
   setNameservers,
   update,
-  zones,
   type Domain,
 } from "./api";
 import { readServers, readSigners, writeServers, writeSigners } from "./records";
@@ -194,20 +194,22 @@ function RenewForm({ domain, onDone }: { domain: Domain; onDone: () => void }) {
   const { busy, error, change } = useChange(domain.id);
   const queries = useQueryClient();
   const query = useQuery(zones);
-  const zone = query.data?.data.find((one) => one.tld === domain.tld);
+  const zone = query.data?.find((one) => one.tld === domain.tld);
   const [years, setYears] = useState(1);
-  const key = useRef(newKey());
+  const keyOf = useIntent();
   const restore = domain.status === "redemption";
-  const price = restore
-    ? domain.restore_price
-    : (zone?.renew.find((one) => one.years === years)?.price ?? domain.renew_price);
-  const pay = async () => {
+  // A domain keeps the prices, retail or wholesale, at which it was bought; those of the zone are what a new one costs.
+  const costs = (count: number) => domain.renew_price && times(domain.renew_price, count);
+  const price = restore ? domain.restore_price : costs(years);
+  const pay = async (expected: number) => {
+    const body = { expected_usd_cents: expected, ...(restore ? { restore: true } : { years }) };
     const good = await change(
-      () => renew(domain.id, key.current, restore ? { restore: true } : { years }),
+      () => renew(domain.id, keyOf(body), body),
       t("renew.begun", { name: domain.unicode_name }),
     );
     void queries.invalidateQueries({ queryKey: ["wallet"] });
     if (good) onDone();
+    else void queries.invalidateQueries({ queryKey: ["domain", domain.id] }); // the price may be another one now
   };
   return (
     <Stack>
@@ -217,20 +219,20 @@ function RenewForm({ domain, onDone }: { domain: Domain; onDone: () => void }) {
         <NativeSelect
           label={t("years")}
           value={String(years)}
-          onChange={(event) => {
-            key.current = newKey();
-            setYears(Number(event.currentTarget.value));
-          }}
-          data={(zone?.renew ?? []).map((one) => ({
-            value: String(one.years),
-            label: `${t("years.count", { count: one.years })} – ${money(one.price)}`,
-          }))}
+          onChange={(event) => setYears(Number(event.currentTarget.value))}
+          data={Array.from({ length: zone?.max_years ?? 1 }, (_, at) => {
+            const cost = costs(at + 1);
+            return {
+              value: String(at + 1),
+              label: `${t("years.count", { count: at + 1 })}${cost ? ` – ${money(cost)}` : ""}`,
+            };
+          })}
           data-autofocus
         />
       )}
       <ErrorNote error={error} />
       <Group justify="flex-end">
-        <Button loading={busy} disabled={!price} onClick={() => void pay()}>
+        <Button loading={busy} disabled={!price} onClick={() => price && void pay(price.usd_cents)}>
           {t("pay", { amount: price ? money(price) : "" })}
         </Button>
       </Group>

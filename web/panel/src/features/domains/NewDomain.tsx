@@ -15,19 +15,20 @@ import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
 
-import { newKey } from "~/api/client";
 import { money, type Money } from "~/i18n/formats";
 import { useAction } from "~/ui/action";
 import { tidy } from "~/ui/contact/contact";
 import { ContactFields, useContactForm } from "~/ui/contact/ContactFields";
 import { ErrorNote } from "~/ui/ErrorNote";
+import { useIntent } from "~/ui/intent";
 import { Load } from "~/ui/Load";
 import { done } from "~/ui/notice";
 import { PageHeader } from "~/ui/PageHeader";
 import { TopUp } from "~/ui/topup/TopUp";
 import { TopupState } from "~/ui/topup/TopupState";
+import { zoneOf, zones, type Zone } from "~/ui/zones";
 
-import { check, orderDomain, wallet, zones, type Zone } from "./api";
+import { check, orderDomain, wallet } from "./api";
 import { t } from "./texts";
 
 export interface Search {
@@ -50,9 +51,7 @@ export function NewDomain({ search, onSearch }: { search: Search; onSearch: (nex
   const [typed, setTyped] = useState(search.name ?? "");
   const prices = useQuery(zones);
   const name = search.name ?? "";
-  const zone = prices.data?.data
-    .filter((one) => name.endsWith(`.${one.tld}`) || name.endsWith(`.${one.unicode_tld}`))
-    .sort((a, b) => b.tld.length - a.tld.length)[0];
+  const zone = zoneOf(name, prices.data ?? []);
   return (
     <>
       <PageHeader title={t("new.title")} description={t("new.text")} />
@@ -97,7 +96,7 @@ export function NewDomain({ search, onSearch }: { search: Search; onSearch: (nex
         </Card>
         {name && prices.data && !zone && <Alert color="orange" title={t("reason.tld_unsupported")} />}
         {name && zone && <Offer key={name} name={name} zone={zone} transfer={Boolean(search.transfer)} />}
-        {!name && prices.data && <Prices zones={prices.data.data} />}
+        {!name && prices.data && <Prices zones={prices.data} />}
       </Stack>
     </>
   );
@@ -162,16 +161,18 @@ function OrderForm({ name, zone, transfer, price }: { name: string; zone: Zone; 
   const [privacy, setPrivacy] = useState(zone.privacy);
   const [code, setCode] = useState("");
   const [codeProblem, setCodeProblem] = useState<string | null>(null);
-  const [key, setKey] = useState(newKey);
+  const keyOf = useIntent();
   const total = transfer ? price : (zone.register.find((one) => one.years === years)?.price ?? price);
   const [run, { busy, error }] = useAction(async (values: typeof contact.values) => {
-    const made = await orderDomain(key, {
+    const wish: Parameters<typeof orderDomain>[1] = {
       domain: name,
       operation: transfer ? "transfer" : "register",
       contact: tidy(values),
+      expected_usd_cents: total.usd_cents,
       ...(transfer ? { auth_code: code.trim() } : { years }),
       ...(zone.privacy ? { privacy } : {}),
-    });
+    };
+    const made = await orderDomain(keyOf(wish), wish);
     void queries.invalidateQueries({ queryKey: ["domains"] });
     void queries.invalidateQueries({ queryKey: ["wallet"] });
     done(t(transfer ? "transfer.begun" : "register.begun", { name }));
@@ -182,7 +183,9 @@ function OrderForm({ name, zone, transfer, price }: { name: string; zone: Zone; 
       setCodeProblem(t("code.needed"));
       return;
     }
-    if (!(await run(values))) setKey(newKey());
+    if (await run(values)) return;
+    void queries.invalidateQueries(zones); // the price may be another one now
+    void queries.invalidateQueries({ queryKey: ["wallet"] });
   });
   return (
     <Card withBorder>

@@ -5,7 +5,6 @@ import type { components } from "~/api/schema";
 
 type Schemas = components["schemas"];
 export type Domain = Schemas["Domain"];
-export type Zone = Schemas["DomainsTld"];
 
 /** States in which the registry is at work. */
 const waiting = new Set<Domain["status"]>(["pending_payment", "pending_registration", "pending_transfer_in"]);
@@ -31,12 +30,6 @@ export const domain = (id: number) =>
     queryFn: ({ signal }) => call(api.GET("/api/v1/domains/{domain}", { params: { path: { domain: id } }, signal })),
     refetchInterval: (query) => (query.state.data && isWaiting(query.state.data) ? every(query.state.data) : false),
   });
-
-export const zones = queryOptions({
-  queryKey: ["domains", "tlds"],
-  queryFn: ({ signal }) => call(api.GET("/api/v1/domains/tlds", { params: { query: { per_page: 50 } }, signal })),
-  staleTime: 300_000,
-});
 
 export const check = (name: string) =>
   queryOptions({

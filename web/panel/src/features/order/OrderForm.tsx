@@ -23,7 +23,6 @@ import { useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { useRef, useState, type ReactNode } from "react";
 
-import { newKey } from "~/api/client";
 import { ApiFailure } from "~/api/failure";
 import { isOn } from "~/app/boot";
 import { inLang, megabytes, money, number, percent, sum, times, type Money } from "~/i18n/formats";
@@ -31,14 +30,15 @@ import { cleanDomain } from "~/ui/domainname";
 import { ErrorNote } from "~/ui/ErrorNote";
 import { Load } from "~/ui/Load";
 import { PageHeader } from "~/ui/PageHeader";
+import { useIntent } from "~/ui/intent";
 import { SectionCard } from "~/ui/SectionCard";
+import { zoneOf, zones } from "~/ui/zones";
 
 import {
   addonCatalog,
   catalog,
   createOrder,
   domainCheck,
-  zones,
   type Addon,
   type Plan,
   type Price,
@@ -107,7 +107,7 @@ function Steps({
   const [couponProblem, setCouponProblem] = useState<string | null>(null);
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<unknown>(null);
-  const intent = useRef({ of: "", key: "" });
+  const keyOf = useIntent();
   const field = useRef<HTMLInputElement>(null);
   const couponField = useRef<HTMLInputElement>(null);
   const offered = addons.filter((one) => plan.addons.includes(one.key) && addonPrice(one, price.period_months));
@@ -132,11 +132,9 @@ function Steps({
       period_months: price.period_months,
       ...(coupon.trim() ? { coupon_code: coupon.trim() } : {}),
     };
-    const wish = JSON.stringify(body);
-    if (intent.current.of !== wish) intent.current = { of: wish, key: newKey() };
     setBusy(true);
     try {
-      const made = await createOrder(intent.current.key, body);
+      const made = await createOrder(keyOf(body), body);
       const search = {
         addons: writeAddons(Object.fromEntries(chosen.map((one) => [one.key, wanted[one.key] ?? 1]))),
         register: registering ? true : undefined,
@@ -273,9 +271,7 @@ function Availability({ domain, onOwn }: { domain: string; onOwn: () => void }) 
   if (check.error) return <ErrorNote error={check.error} retry={() => void check.refetch()} />;
   if (!check.data) return <Text c="dimmed">{t("domain.looking")}</Text>;
   const { available, price, reason } = check.data;
-  const zone = prices.data?.data.find(
-    (one) => domain.endsWith(`.${one.tld}`) || domain.endsWith(`.${one.unicode_tld}`),
-  );
+  const zone = zoneOf(domain, prices.data ?? []);
   const renew = zone?.renew[0]?.price;
   if (available && price) {
     return (

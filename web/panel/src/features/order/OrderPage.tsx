@@ -213,7 +213,12 @@ function Payment({ order, extras }: { order: Order; extras: Extras }) {
     setBusy(true);
     setError(null);
     try {
-      if (registration) await registerDomain(order.id, { domain, contact: tidy(contact.getValues()) });
+      if (registration)
+        await registerDomain(order.id, {
+          domain,
+          contact: tidy(contact.getValues()),
+          expected_usd_cents: registration.usd_cents,
+        });
       const paid = await payOrder(order.id);
       sessionStorage.setItem(agreedHere(order.id), String(sum(zero, ...addons).usd_cents));
       queries.setQueryData(["order", order.id], paid);
@@ -223,6 +228,7 @@ function Payment({ order, extras }: { order: Order; extras: Extras }) {
       done(t("pay.done"));
     } catch (failure) {
       setError(failure);
+      if (registration) void check.refetch(); // it may be taken, or have another price
       await queries.invalidateQueries({ queryKey: ["wallet"] });
     } finally {
       setBusy(false);

@@ -34,13 +34,6 @@ export const domainCheck = (domain: string) =>
     staleTime: 60_000,
   });
 
-export const zones = queryOptions({
-  queryKey: ["domains", "tlds"],
-  queryFn: ({ signal }) =>
-    allPages((page) => call(api.GET("/api/v1/domains/tlds", { params: { query: page }, signal }))),
-  staleTime: 300_000,
-});
-
 export const wallet = queryOptions({
   queryKey: ["wallet", "balance"],
   queryFn: ({ signal }) => call(api.GET("/api/v1/wallet", { params: { query: { per_page: 1 } }, signal })),
@@ -99,11 +92,11 @@ export const payOrder = (id: number) =>
 export const cancelOrder = (id: number) =>
   call(api.POST("/api/v1/orders/{order}/cancel", { params: { path: { order: id } } }));
 
-/** Registers the domain of an order. It takes effect once for each order and domain. */
-export const registerDomain = (id: number, body: Schemas["DomainsOrderBody"]) =>
+/** Registers the domain of an order. It takes effect once for each order, domain and price. */
+export const registerDomain = (id: number, body: Schemas["DomainsOrderBody"] & { expected_usd_cents: number }) =>
   call(
     api.POST("/api/v1/domains", {
-      params: { header: { "Idempotency-Key": `panel-order-${id}-${body.domain}` } },
+      params: { header: { "Idempotency-Key": `panel-order-${id}-${body.domain}-${body.expected_usd_cents}` } },
       body,
     }),
   );
