@@ -1,1 +1,0 @@
-import{$n as e,Un as t,ar as n,ea as r}from"./main-CtMhyP9T.js";var i=r();function a({facts:r}){return(0,i.jsx)(t,{gap:6,component:`dl`,m:0,children:r.map(([t,r])=>(0,i.jsxs)(n,{justify:`space-between`,gap:`xs`,children:[(0,i.jsx)(e,{component:`dt`,size:`sm`,c:`dimmed`,children:t}),(0,i.jsx)(e,{component:`dd`,m:0,size:`sm`,children:r})]},t))})}export{a as t};

@@ -1,1 +1,0 @@
-import{Wn as e,ea as t,sr as n}from"./main-CtMhyP9T.js";var r=t();function i({icon:t,label:i,onClick:a}){return(0,r.jsx)(e,{label:i,children:(0,r.jsx)(n,{variant:`subtle`,"aria-label":i,onClick:a,children:(0,r.jsx)(t,{size:16,"aria-hidden":!0})})})}export{i as t};

@@ -1,1 +1,0 @@
-import{$i as e}from"./main-CtMhyP9T.js";import{_ as t}from"./shared-D8mgISNZ.js";function n(){let n=e();return async e=>{await n.invalidateQueries({queryKey:[`staff`]}),t(e)}}export{n as t};

@@ -1,1 +1,0 @@
-import{Ct as e,Mi as t,St as n}from"./main-CtMhyP9T.js";var r=t({queryKey:[`me`],queryFn:({signal:t})=>e(n.GET(`/api/v1/me`,{signal:t}))});export{r as t};

@@ -1,1 +1,0 @@
-import{Pn as e,ji as t,xi as n}from"./main-CtMhyP9T.js";import{n as r}from"./api-BIkBo8kz.js";var i=async({context:i,params:a})=>{let o=Number(a.service);if(!Number.isSafeInteger(o)||o<1)throw t();if(!n.client)try{await i.queryClient.ensureQueryData(r(o))}catch(n){if(n instanceof e&&n.status===404)throw t()}};export{i as loader};

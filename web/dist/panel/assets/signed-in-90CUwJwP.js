@@ -1,1 +1,0 @@
-import{Et as e,ea as t,en as n,ia as r,ta as i,xi as a}from"./main-CtMhyP9T.js";var o=r(i(),1),s=t();function c(){return(0,o.useEffect)(()=>{e.postMessage({account:a.account?.id}),window.close()},[]),(0,s.jsx)(`p`,{children:n(`session.close`)})}var l=c;export{l as component};

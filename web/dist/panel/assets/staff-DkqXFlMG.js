@@ -1,1 +1,0 @@
-import{hi as e}from"./main-CtMhyP9T.js";import{t}from"./start-CLCQl68G.js";var n,r=()=>n??=e({uz:()=>t(()=>import(`./staff.uz-ClofbOAC.js`),[]),ru:()=>t(()=>import(`./staff.ru-DK7bzig4.js`),[]),en:()=>t(()=>import(`./staff.en-38vt4Imr.js`),[])});export{r as t};

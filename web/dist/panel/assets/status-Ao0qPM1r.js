@@ -1,1 +1,0 @@
-import{i as e}from"./shared-D8mgISNZ.js";import{t}from"./texts-EaULWOlU.js";import{ea as n}from"./main-CtMhyP9T.js";var r=n(),i={pending:`warn`,paid:`busy`,processing:`busy`,completed:`good`,failed:`bad`,refunded:`neutral`,cancelled:`neutral`,expired:`neutral`};function a({status:n}){return(0,r.jsx)(e,{tone:i[n],label:t(`status.${n}`)})}export{a as t};

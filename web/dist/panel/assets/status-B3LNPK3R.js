@@ -1,1 +1,0 @@
-import{i as e}from"./shared-D8mgISNZ.js";import{t}from"./texts-D0vkKoE4.js";import{ea as n}from"./main-CtMhyP9T.js";var r=n(),i={open:`busy`,waiting:`warn`,answered:`good`,closed:`neutral`};function a({status:n}){return(0,r.jsx)(e,{tone:i[n],label:t(`status.${n}`)})}export{a as t};

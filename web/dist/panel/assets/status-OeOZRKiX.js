@@ -1,1 +1,0 @@
-import{i as e}from"./shared-D8mgISNZ.js";import{t}from"./texts-DW5lbavq.js";import{ea as n}from"./main-CtMhyP9T.js";var r=n(),i={pending:`busy`,provisioning:`busy`,active:`good`,past_due:`warn`,suspended:`bad`,terminating:`busy`,terminated:`neutral`,failed:`bad`,cancelled:`neutral`};function a({status:n}){return(0,r.jsx)(e,{tone:i[n],label:t(`status.${n}`)})}export{a as t};

@@ -1,1 +1,0 @@
-import{yi as e}from"./main-CtMhyP9T.js";var t=e(`stafftickets`);export{t};

@@ -1,1 +1,0 @@
-import{Pn as e,ji as t}from"./main-CtMhyP9T.js";async function n(n,r){try{await n.fetchQuery(r)}catch(n){if(n instanceof e&&n.status===404)throw t()}}export{n as t};

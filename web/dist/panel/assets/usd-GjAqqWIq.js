@@ -1,1 +1,0 @@
-import{E as e}from"./shared-D8mgISNZ.js";var t=t=>e({amount:t,currency:`USD`});export{t};
