@@ -538,7 +538,7 @@ func (e *Edge) read(d *declared, r *http.Request) (in any, body []byte, err erro
 	}
 	select {
 	case <-late.C:
-		if err := e.permitsStill(r, d); err != nil && !(d.survives && broken(err)) {
+		if err := e.permitsStill(r, d); err != nil && (!d.survives || !broken(err)) {
 			return nil, nil, err
 		}
 	default:
