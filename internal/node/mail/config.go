@@ -194,6 +194,8 @@ func (c Config) postfixMain() string {
 		{"virtual_mailbox_maps", c.lookup(tableMailboxes)},
 		{"virtual_alias_domains", c.Hostname},
 		{"virtual_alias_maps", c.postmasterMap() + c.lookup(tableAliases)},
+		// Mailboxes that forward to mailboxes that forward multiply a message, which no hourly limit counts.
+		{"virtual_alias_expansion_limit", "100"},
 		{"virtual_transport", "lmtp:unix:" + c.socket("lmtp")},
 		{"transport_maps", c.lookup(tableTransports)},
 		{"lmtp_destination_recipient_limit", "1"},

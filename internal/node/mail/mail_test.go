@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -284,6 +285,27 @@ func TestForwardsAliasesAndCatchAll(t *testing.T) {
 		if got := w.inbox(empty); len(got) != 0 {
 			t.Errorf("%s has %q", empty, got)
 		}
+	}
+	// Forwards to forwards end somewhere: who writes is told to wait, and the message leaves to nobody.
+	for i := range 6 {
+		w.set(alice, box(fmt.Sprintf("chain%d@alice.example", i), func(m *panel.Mailbox) {
+			m.KeepCopy = true
+			m.ForwardTo = []string{fmt.Sprintf("chain%d@alice.example", i+1)}
+			for j := range panel.MaxMailForwards - 1 {
+				m.ForwardTo = append(m.ForwardTo, fmt.Sprintf("chained%d-%d@outside.test", i, j))
+			}
+		}))
+	}
+	must(t, w.comes("someone@outside.test", "chain5@alice.example", "the end of the chain"))
+	reached := func(address string) bool {
+		w.out.mu.Lock()
+		defer w.out.mu.Unlock()
+		return slices.ContainsFunc(w.out.got, func(l letter) bool { return slices.Contains(l.to, address) })
+	}
+	testkit.Eventually(t, time.Minute, func() bool { return reached("chained5-0@outside.test") }, "the end of the chain forwards")
+	refused(t, w.comes("someone@outside.test", "chain0@alice.example", "the whole chain"), "451")
+	if reached("chained0-0@outside.test") {
+		t.Error("a message of too many recipients left")
 	}
 	_, err := w.SetMailbox(t.Context(), alice, box("more@alice.example", func(m *panel.Mailbox) { m.CatchAll = true }))
 	wantKind(t, err, panel.ErrExists)

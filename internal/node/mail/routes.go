@@ -188,11 +188,9 @@ func answering(address string) string {
 const answerMark = "_answer"
 
 // ends are the final destinations of mail for a mailbox: itself, other mailboxes, addresses elsewhere. When forwards
-// form a loop the mailbox gets it. passed are the mailboxes on the way. Elsewhere are at most as many as one mailbox may forward to:
-// mailboxes that forward to others multiply no message.
+// form a loop the mailbox gets it. passed are the mailboxes on the way.
 func (r *routes) ends(m panel.Mailbox) (ends map[string]bool, passed []panel.Mailbox) {
 	ends = map[string]bool{}
-	elsewhere := 0
 	seen := map[string]bool{}
 	var follow func(m panel.Mailbox)
 	follow = func(m panel.Mailbox) {
@@ -207,9 +205,8 @@ func (r *routes) ends(m panel.Mailbox) (ends map[string]bool, passed []panel.Mai
 		for _, f := range m.ForwardTo {
 			if next, ok := r.local(f); ok {
 				follow(next)
-			} else if !ends[f] && elsewhere < panel.MaxMailForwards {
+			} else {
 				ends[f] = true
-				elsewhere++
 			}
 		}
 	}
