@@ -70,6 +70,7 @@ func newWorld(t *testing.T, d *db.DB, clk *clock.Fake) *world {
 	tokens := apitest.Tokens{
 		"own": {AccountID: 1, ApplicationID: 1, Scopes: scopes}, "other": {AccountID: 2, ApplicationID: 1, Scopes: scopes},
 		"key": {AccountID: reseller, KeyID: 7}, "resells": {AccountID: reseller, ApplicationID: 1, Scopes: scopes}, "first": {AccountID: 1, ApplicationID: 1, Scopes: scopes, FirstParty: true},
+		"visits": {AccountID: reseller, OnlyService: 3, FirstParty: true},
 	}
 	limit := throttle.Policy{Name: "default", Limit: 10_000, Window: time.Minute}
 	edge := api.NewEdge(api.Config{

@@ -274,7 +274,7 @@ func (s *Service) publicOperations() []api.Route {
 			ID: "domains.tlds", Method: http.MethodGet, Path: "/api/v1/domains/tlds", Section: api.Domains, Auth: api.Open,
 			Description: "What a registration, renewal, transfer and restore cost in each zone, the allowed periods in years, and whether " +
 				"the zone has privacy, DNSSEC and names in other scripts. Prices are per year in cents of USD. With a token they are those that " +
-				"its account pays: a reseller sees its own.",
+				"its account pays for a new domain: a reseller sees its own. What a domain costs that the account has stands in the domain.",
 			Summary: "Prices and rules of the zones", Handle: s.tldsOperation,
 		},
 		// Specification, "Open data": at most 20 checks a minute.

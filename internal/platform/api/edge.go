@@ -347,7 +347,14 @@ func (e *Edge) admit(w http.ResponseWriter, r *http.Request, d *declared) (auth.
 	if err != nil {
 		return p, err
 	}
-	return p, e.permits(r, d, p)
+	if err := e.permits(r, d, p); err != nil {
+		return p, err
+	}
+	if d.Auth == Open && p.OnlyService != 0 {
+		// Who was admitted to one service of an account sees what everybody sees, and not the account's prices.
+		return auth.Principal{Locale: p.Locale, Currency: p.Currency}, nil
+	}
+	return p, nil
 }
 
 // permits refuses a caller who may not make the request.
