@@ -168,6 +168,9 @@ func (s *sending) one(ctx context.Context, f archive.File) error {
 // listedAtOnce is how many entries of a directory are asked for in one call.
 const listedAtOnce = 10_000
 
+// mostListed bounds the entries of a directory that are asked for, whatever a machine says.
+const mostListed = 1_000_000
+
 // entry is what the home has at a path; nothing when it has nothing.
 func (s *sending) entry(ctx context.Context, name string) (panel.Entry, error) {
 	dir := path.Dir(name)
@@ -190,7 +193,8 @@ func (s *sending) entry(ctx context.Context, name string) (panel.Entry, error) {
 				for _, e := range found.Entries {
 					there[e.Name] = e
 				}
-				if len(found.Entries) < listedAtOnce {
+				// A page may be short: what goes while it is read is left out.
+				if offset+listedAtOnce >= min(found.Total, mostListed) {
 					break
 				}
 			}
@@ -290,7 +294,7 @@ func (s *sending) unpack(ctx context.Context, batch []queued) (err error) {
 	if _, err := s.files.Upload(ctx, s.on.Ref, at, &packed, panel.WriteOptions{Parents: true}); err != nil {
 		return err
 	}
-	_, err = s.archives.Extract(ctx, s.on.Ref, at, "/", true)
+	_, err = s.archives.Extract(ctx, s.on.Ref, at, "/", s.o.Replace)
 	removed := s.files.Remove(context.WithoutCancel(ctx), s.on.Ref, at, false)
 	if err == nil && !errors.Is(removed, panel.ErrNotFound) {
 		err = removed
