@@ -213,7 +213,7 @@ func (h *hosting) panel(method, path string, out any) {
 	h.b.Helper()
 	var me struct{ ID json.Number }
 	h.panelCall(http.MethodGet, "/api/v1/me", "", &me)
-	h.panelCall(method, path, me.ID.String(), out)
+	h.panelCall(method, path, "account/"+me.ID.String(), out)
 }
 
 // panelCall is panel for a page that was made for holder; without one, as by a link.

@@ -70,7 +70,7 @@ func TestStaffSignInAsACustomer(t *testing.T) {
 			t.Errorf("a ticket works twice: %s", again)
 		}
 
-		holder := fmt.Sprintf("%d/%d", customer, member)
+		holder := fmt.Sprintf("account/%d/staff/%d", customer, member)
 		call := func(method, path string) answer {
 			return a.do(t, request{method: method, path: "/panel" + path, header: map[string]string{
 				"Cookie": "stead_session=" + acting, "X-Stead-Panel": holder,
@@ -83,13 +83,15 @@ func TestStaffSignInAsACustomer(t *testing.T) {
 			t.Errorf("signed in as %d", me.ID)
 		}
 		// The customer's own page is another one than that of staff who act for them, and so is the page of another member of staff.
-		for _, other := range []string{fmt.Sprint(customer), fmt.Sprint(member), fmt.Sprintf("%d/%d", customer, another)} {
+		for _, other := range []string{
+			fmt.Sprintf("account/%d", customer), fmt.Sprintf("account/%d", member), fmt.Sprintf("account/%d/staff/%d", customer, another),
+		} {
 			holder = other
 			if got := call(http.MethodGet, "/api/v1/me"); got.status != http.StatusConflict || got.key() != "session_changed" {
 				t.Errorf("a page of %s: %s", other, got)
 			}
 		}
-		holder = fmt.Sprintf("%d/%d", customer, member)
+		holder = fmt.Sprintf("account/%d/staff/%d", customer, member)
 		if got := call(http.MethodGet, "/api/v1/admin/me"); got.key() != "admin_required" && got.key() != "insufficient_scope" {
 			t.Errorf("the customer's session has the pages of staff: %s", got)
 		}

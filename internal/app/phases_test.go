@@ -447,7 +447,7 @@ func (w *world) doors() map[string]request {
 	}
 	w.post(w.t, w.owner.token, "/api/v1/wallet/topups", `{"amount_usd_cents": 1000, "gateway": "demo"}`).decode(w.t, &topup)
 	_, payment, _ := strings.Cut(topup.CheckoutURL, "/pay/")
-	script := map[string]string{"Cookie": "stead_session=" + w.ownersSession, "X-Stead-Panel": fmt.Sprint(w.owner.id), "Sec-Fetch-Site": "same-origin"}
+	script := map[string]string{"Cookie": "stead_session=" + w.ownersSession, "X-Stead-Panel": fmt.Sprintf("account/%d", w.owner.id), "Sec-Fetch-Site": "same-origin"}
 	return map[string]request{
 		"a payment":        {method: http.MethodGet, path: "/pay/" + payment},
 		"a heartbeat":      {method: http.MethodGet, path: "/heartbeat/unknown"},

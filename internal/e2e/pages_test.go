@@ -66,7 +66,7 @@ func (p *process) panel(t *testing.T, c *http.Client, method, path, body string,
 		ID json.Number `json:"id"`
 	}
 	p.panelCall(t, c, http.MethodGet, "/me", "", "", &me)
-	p.panelCall(t, c, method, path, body, me.ID.String(), out)
+	p.panelCall(t, c, method, path, body, "account/"+me.ID.String(), out)
 }
 
 // panelCall is panel for a page that was made for holder; without one, as by a link.

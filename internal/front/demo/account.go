@@ -92,7 +92,7 @@ func (d *demonstration) registerApplication(ctx context.Context) error {
 	return nil
 }
 
-// holder is what pages of the panel send of themselves: the number of the account that is signed in.
+// holder is what pages of the panel send of themselves: the account that is signed in.
 func (d *demonstration) holder(ctx context.Context) (string, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, d.base.String()+"/panel/api/v1/me", nil)
 	if err != nil {
@@ -113,7 +113,7 @@ func (d *demonstration) holder(ctx context.Context) (string, error) {
 	if me.ID == "" {
 		return "", fmt.Errorf("the account that is signed in was not told: %d", res.StatusCode)
 	}
-	return me.ID.String(), nil
+	return "account/" + me.ID.String(), nil
 }
 
 // discover reads the authorization server's metadata.

@@ -97,6 +97,15 @@ func (ui *UI) enterClient(w http.ResponseWriter, r *http.Request) {
 }
 
 func (ui *UI) leaveClient(w http.ResponseWriter, r *http.Request) {
+	// A page of the panel ends no visit but its own. Forms of other pages name nobody.
+	if r.Header.Get(panelHeader) != "" {
+		if v, err := ui.Clients.Visit(r.Context(), ui.cookie(r, clientCookie)); err == nil {
+			if err := samePage(r, holderOfVisit(v)); err != nil {
+				ui.refuse(w, r, err)
+				return
+			}
+		}
+	}
 	r = ui.ended(r)
 	if err := ui.Clients.Leave(r.Context(), ui.cookie(r, clientCookie)); err != nil {
 		ui.fail(w, r, err)

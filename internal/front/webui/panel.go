@@ -39,25 +39,29 @@ const (
 // session's cookie, and a tab that stays open must not act for whoever signs in in another one.
 const panelHeader = "X-Stead-Panel"
 
+// formerPage is panelHeader's value of the pages of v0.1.0, which may be open, or served by another replica, during an upgrade. It
+// names nobody.
+const formerPage = "1"
+
 // ErrSessionChanged refuses a page of the panel that was made for another account than the browser's session is of.
 var ErrSessionChanged = fault.Define(fault.KindConflict, "session_changed")
 
 // holderOf is whom a page is made for: the account, and the member of staff who acts as it.
 func holderOf(s account.Session) string {
-	holder := strconv.FormatInt(s.Account.ID, 10)
+	holder := "account/" + strconv.FormatInt(s.Account.ID, 10)
 	if s.ActingID != 0 {
-		holder += "/" + strconv.FormatInt(s.ActingID, 10)
+		holder += "/staff/" + strconv.FormatInt(s.ActingID, 10)
 	}
 	return holder
 }
 
 // holderOfVisit is holderOf for a reseller's client, who is admitted to one service.
-func holderOfVisit(v ClientVisit) string { return strconv.FormatInt(v.ServiceID, 10) }
+func holderOfVisit(v ClientVisit) string { return "service/" + strconv.FormatInt(v.ServiceID, 10) }
 
 // samePage refuses the request of a page that was made for somebody else than holder. A download by a link names nobody.
 func samePage(r *http.Request, holder string) error {
 	named := r.Header.Get(panelHeader)
-	if named == holder || named == "" && (r.Method == http.MethodGet || r.Method == http.MethodHead) {
+	if named == holder || named == formerPage || named == "" && (r.Method == http.MethodGet || r.Method == http.MethodHead) {
 		return nil
 	}
 	return ErrSessionChanged.New()

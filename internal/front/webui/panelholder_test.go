@@ -84,6 +84,9 @@ func TestATabOfAnotherAccountIsRefused(t *testing.T) {
 			t.Errorf("%s: %d %s", what, a.status, a.body)
 		}
 	}
+	if a := call(http.MethodGet, things, "1", ""); a.status != http.StatusOK {
+		t.Errorf("a page of v0.1.0: %d %s", a.status, a.body)
+	}
 	if a := call(http.MethodGet, things, "", ""); a.status != http.StatusOK {
 		t.Errorf("a download by a link: %d %s", a.status, a.body)
 	}

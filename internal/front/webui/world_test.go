@@ -326,7 +326,7 @@ func (b *browser) holder() string {
 	if err != nil {
 		return ""
 	}
-	return strconv.FormatInt(s.Account.ID, 10)
+	return "account/" + strconv.FormatInt(s.Account.ID, 10)
 }
 
 // register makes an account and stays signed in.

@@ -28,7 +28,7 @@ export class Customer {
     if (this.page === null) {
       const headers = { "Sec-Fetch-Site": "same-origin" };
       const answer = await this.request.get("/panel/api/v1/me", { headers });
-      this.page = String(((await answer.json()) as { id: number }).id);
+      this.page = `account/${((await answer.json()) as { id: number }).id}`;
     }
     return this.page;
   }
