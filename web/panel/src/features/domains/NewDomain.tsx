@@ -15,6 +15,7 @@ import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
 
+import { ApiFailure } from "~/api/failure";
 import { money, type Money } from "~/i18n/formats";
 import { useAction } from "~/ui/action";
 import { tidy } from "~/ui/contact/contact";
@@ -127,7 +128,8 @@ function Prices({ zones }: { zones: Zone[] }) {
 
 function Offer({ name, zone, transfer }: { name: string; zone: Zone; transfer: boolean }) {
   const query = useQuery({ ...check(name), enabled: !transfer });
-  if (transfer) return <OrderForm name={name} zone={zone} transfer price={zone.transfer} />;
+  const contact = useContactForm(); // here, so that it outlives a check that the registry does not answer
+  if (transfer) return <OrderForm name={name} zone={zone} transfer price={zone.transfer} contact={contact} />;
   return (
     <Load query={query}>
       {({ available, price, reason }) =>
@@ -136,7 +138,7 @@ function Offer({ name, zone, transfer }: { name: string; zone: Zone; transfer: b
             <Alert color="green" title={t("free", { name, price: money(price) })}>
               {zone.renew[0] && t("renews", { price: money(zone.renew[0].price) })}
             </Alert>
-            <OrderForm name={name} zone={zone} transfer={false} price={price} />
+            <OrderForm name={name} zone={zone} transfer={false} price={price} contact={contact} />
           </>
         ) : (
           <Alert color="orange" title={t(`reason.${reason ?? "lookup_failed"}`, { name })}>
@@ -152,32 +154,50 @@ function Offer({ name, zone, transfer }: { name: string; zone: Zone; transfer: b
   );
 }
 
-function OrderForm({ name, zone, transfer, price }: { name: string; zone: Zone; transfer: boolean; price: Money }) {
+function OrderForm({
+  name,
+  zone,
+  transfer,
+  price,
+  contact,
+}: {
+  name: string;
+  zone: Zone;
+  transfer: boolean;
+  price: Money;
+  contact: ReturnType<typeof useContactForm>;
+}) {
   const navigate = useNavigate();
   const queries = useQueryClient();
   const balance = useQuery(wallet);
-  const contact = useContactForm();
   const [years, setYears] = useState(zone.min_years);
   const [privacy, setPrivacy] = useState(zone.privacy);
   const [code, setCode] = useState("");
   const [codeProblem, setCodeProblem] = useState<string | null>(null);
   const keyOf = useIntent();
   const total = transfer ? price : (zone.register.find((one) => one.years === years)?.price ?? price);
-  const [run, { busy, error }] = useAction(async (values: typeof contact.values) => {
-    const wish: Parameters<typeof orderDomain>[1] = {
-      domain: name,
-      operation: transfer ? "transfer" : "register",
-      contact: tidy(values),
-      expected_usd_cents: total.usd_cents,
-      ...(transfer ? { auth_code: code.trim() } : { years }),
-      ...(zone.privacy ? { privacy } : {}),
-    };
-    const made = await orderDomain(keyOf(wish), wish);
-    void queries.invalidateQueries({ queryKey: ["domains"] });
-    void queries.invalidateQueries({ queryKey: ["wallet"] });
-    done(t(transfer ? "transfer.begun" : "register.begun", { name }));
-    await navigate({ to: "/domains/$domain", params: { domain: String(made.id) } });
-  });
+  const [run, { busy, error }] = useAction(
+    async (values: typeof contact.values) => {
+      const wish: Parameters<typeof orderDomain>[1] = {
+        domain: name,
+        operation: transfer ? "transfer" : "register",
+        contact: tidy(values),
+        expected_usd_cents: total.usd_cents,
+        ...(transfer ? { auth_code: code.trim() } : { years }),
+        ...(zone.privacy ? { privacy } : {}),
+      };
+      const made = await orderDomain(keyOf(wish), wish);
+      void queries.invalidateQueries({ queryKey: ["domains"] });
+      void queries.invalidateQueries({ queryKey: ["wallet"] });
+      done(t(transfer ? "transfer.begun" : "register.begun", { name }));
+      await navigate({ to: "/domains/$domain", params: { domain: String(made.id) } });
+    },
+    (failure) => {
+      // What the note above says was read before.
+      if (failure instanceof ApiFailure && failure.key === "price_changed") void queries.invalidateQueries(check(name));
+      return failure;
+    },
+  );
   const submit = contact.onSubmit(async (values) => {
     if (transfer && zone.transfer_auth_code_required && !code.trim()) {
       setCodeProblem(t("code.needed"));

@@ -5,6 +5,7 @@ import { Link } from "@tanstack/react-router";
 import { useEffect, useState, type ReactNode } from "react";
 
 import { addressOf } from "~/api/client";
+import { ApiFailure } from "~/api/failure";
 import { inLang, money, sum, times, type Money } from "~/i18n/formats";
 import { Confirm } from "~/ui/Confirm";
 import { tidy } from "~/ui/contact/contact";
@@ -23,6 +24,7 @@ import {
   buyAddon,
   cancelOrder,
   domainCheck,
+  domainsLike,
   isMoving,
   offers,
   order,
@@ -30,9 +32,10 @@ import {
   payOrder,
   registerDomain,
   wallet,
+  type DomainCheck,
   type Order,
 } from "./api";
-import { addonPrice, isAgreed, readAddons, type Choice } from "./choice";
+import { addonPrice, isAgreed, isHeld, readAddons, registrationOf, type Choice } from "./choice";
 import { OrderStatus } from "./status";
 import { t } from "./texts";
 
@@ -187,6 +190,10 @@ function choiceOf(order: Order): Choice {
   };
 }
 
+/** Refusals after which the registry is asked again: the domain may have another price, or be taken. */
+const asksAgain = (failure: unknown) =>
+  failure instanceof ApiFailure && (failure.key === "price_changed" || failure.key === "domain_unavailable");
+
 /** Paying from the wallet: the sum, what is missing, and the way to pay that in. */
 function Payment({ order, extras }: { order: Order; extras: Extras }) {
   const queries = useQueryClient();
@@ -194,6 +201,8 @@ function Payment({ order, extras }: { order: Order; extras: Extras }) {
   const known = useQuery({ ...addonCatalog, enabled: Boolean(extras.addons) });
   const domain = (extras.register && order.items[0]?.domain) || "";
   const check = useQuery(domainCheck(domain));
+  const own = useQuery(domainsLike(check.data?.domain ?? ""));
+  const [registered, setRegistered] = useState(false);
   const contact = useContactForm();
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<unknown>(null);
@@ -203,22 +212,26 @@ function Payment({ order, extras }: { order: Order; extras: Extras }) {
     const cost = wanted[one.key] ? addonPrice(one, months) : undefined;
     return cost ? [times(cost.price, cost.count * (wanted[one.key] ?? 1))] : [];
   });
-  const registration = domain && check.data?.available ? check.data.price : null;
+  const state = registrationOf(domain, registered || isHeld(own.data?.data ?? [], check.data?.domain), check.data);
+  const registration = typeof state === "string" ? null : state;
   const zero = times(order.total, 0);
   const extra = sum(zero, ...addons, ...(registration ? [registration] : []));
   const total = sum(order.total, extra);
-  const counting = known.isLoading || check.isLoading;
+  const counting = known.isLoading || check.isLoading || own.isLoading;
 
   const pay = async () => {
     setBusy(true);
     setError(null);
     try {
-      if (registration)
+      if (registration) {
         await registerDomain(order.id, {
           domain,
           contact: tidy(contact.getValues()),
           expected_usd_cents: registration.usd_cents,
         });
+        setRegistered(true);
+        void queries.invalidateQueries({ queryKey: ["domains"] });
+      }
       const paid = await payOrder(order.id);
       sessionStorage.setItem(agreedHere(order.id), String(sum(zero, ...addons).usd_cents));
       queries.setQueryData(["order", order.id], paid);
@@ -228,7 +241,7 @@ function Payment({ order, extras }: { order: Order; extras: Extras }) {
       done(t("pay.done"));
     } catch (failure) {
       setError(failure);
-      if (registration) void check.refetch(); // it may be taken, or have another price
+      if (registration && asksAgain(failure)) await check.refetch();
       await queries.invalidateQueries({ queryKey: ["wallet"] });
     } finally {
       setBusy(false);
@@ -251,7 +264,28 @@ function Payment({ order, extras }: { order: Order; extras: Extras }) {
                 </>
               )}
               <Line label={t("pay.available")} value={money(available)} />
-              {missing > 0 ? (
+              {state === "open" && !counting ? (
+                <>
+                  <ErrorNote error={error} />
+                  <Alert color="orange" role="alert" title={t(reasonOf(check.data), { domain })}>
+                    {t("pay.domain_open")}
+                  </Alert>
+                  <Button variant="light" loading={check.isFetching} onClick={() => void check.refetch()}>
+                    {t("pay.domain_again")}
+                  </Button>
+                  <Button
+                    component={Link}
+                    to={backTo(order.id, { ...extras, register: undefined })}
+                    replace
+                    variant="default"
+                  >
+                    {t("pay.domain_without")}
+                  </Button>
+                  <Button size="md" fullWidth disabled>
+                    {t("pay.now", { amount: money(total) })}
+                  </Button>
+                </>
+              ) : missing > 0 ? (
                 <>
                   <Text fw={600}>{t("pay.missing", { amount: money(missingOf(total, available)) })}</Text>
                   <Text size="sm" c="dimmed">
@@ -296,6 +330,9 @@ function Payment({ order, extras }: { order: Order; extras: Extras }) {
     </SectionCard>
   );
 }
+
+/** Why a domain cannot be registered now. */
+const reasonOf = (check?: DomainCheck) => `domain.reason.${check?.reason ?? "lookup_failed"}` as const;
 
 const missingOf = (total: Money, available: Money): Money => ({
   ...total,

@@ -12,6 +12,8 @@ export type Plan = Schemas["CatalogPlan"];
 export type Price = Schemas["CatalogPrice"];
 export type Addon = Schemas["AddonsProduct"];
 export type Offer = Schemas["AddonsOffer"];
+export type DomainCheck = Schemas["DomainsCheck"];
+export type OwnDomain = Schemas["Domain"];
 
 export const catalog = queryOptions({
   queryKey: ["catalog"],
@@ -32,6 +34,14 @@ export const domainCheck = (domain: string) =>
     queryFn: ({ signal }) => call(api.GET("/api/v1/domains/check", { params: { query: { domain } }, signal })),
     enabled: domain !== "",
     staleTime: 60_000,
+  });
+
+/** The account's domains whose names, in ASCII, contain a text. */
+export const domainsLike = (q: string) =>
+  queryOptions({
+    queryKey: ["domains", "like", q],
+    queryFn: ({ signal }) => call(api.GET("/api/v1/domains", { params: { query: { q, per_page: 50 } }, signal })),
+    enabled: q !== "",
   });
 
 export const wallet = queryOptions({

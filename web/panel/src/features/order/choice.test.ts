@@ -1,7 +1,17 @@
 import { expect, test } from "vitest";
 
 import type { Addon, Plan } from "./api";
-import { addonPrice, domainProblem, isAgreed, readAddons, readChoice, saving, writeAddons } from "./choice";
+import {
+  addonPrice,
+  domainProblem,
+  isAgreed,
+  isHeld,
+  readAddons,
+  readChoice,
+  registrationOf,
+  saving,
+  writeAddons,
+} from "./choice";
 
 const usd = (cents: number) => ({ usd_cents: cents, amount: cents, currency: "USD", display: "" });
 const plan = {
@@ -64,4 +74,23 @@ test.each([
   ["", "domain.empty"],
 ])("the name %j of a site", (typed, problem) => {
   expect(domainProblem(typed)).toBe(problem);
+});
+
+test.each([
+  ["nothing to register", "", false, undefined, "none"],
+  ["free", "a.uz", false, { available: true, price: usd(300) }, usd(300)],
+  ["taken by this account", "a.uz", true, { available: false, price: null }, "none"],
+  ["taken by somebody", "a.uz", false, { available: false, price: null }, "open"],
+  ["the registry does not answer", "a.uz", false, { available: null, price: null }, "open"],
+  ["free without a price", "a.uz", false, { available: true, price: null }, "open"],
+  ["not known yet", "a.uz", false, undefined, "open"],
+])("the domain of an order: %s", (_, domain, held, check, want) => {
+  expect(registrationOf(domain, held, check)).toEqual(want);
+});
+
+test("a domain is the account's own until it is lost", () => {
+  const row = { name: "a.uz", status: "pending_registration" } as const;
+  expect(isHeld([row], "a.uz")).toBe(true);
+  expect(isHeld([{ ...row, status: "failed" }], "a.uz")).toBe(false);
+  expect(isHeld([row], "b.uz")).toBe(false);
 });

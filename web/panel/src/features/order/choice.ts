@@ -1,6 +1,6 @@
 import { cleanDomain } from "~/ui/domainname";
 
-import type { Addon, Order, Plan, Price, Product } from "./api";
+import type { Addon, DomainCheck, Order, OwnDomain, Plan, Price, Product } from "./api";
 
 export const statuses = [
   "pending",
@@ -100,4 +100,24 @@ export function domainProblem(typed: string): DomainProblem | null {
   const labels = name.split(".");
   const good = labels.every((label) => /^[\p{L}\p{N}]([\p{L}\p{M}\p{N}-]{0,61}[\p{L}\p{M}\p{N}])?$/u.test(label));
   return labels.length > 1 && good && !/^\d+$/.test(labels.at(-1) ?? "") ? null : "domain.form";
+}
+
+/** States of a domain that the account does not hold any more, or never got. */
+const lost = new Set<OwnDomain["status"]>(["transferred_out", "cancelled", "failed"]);
+
+/** Whether the account holds a domain, by what its list has for the name, in ASCII. */
+export const isHeld = (found: Pick<OwnDomain, "name" | "status">[], name?: string) =>
+  found.some((one) => one.name === name && !lost.has(one.status));
+
+/**
+ * How an order stands with the domain that is to be registered with it: the price when it is to be bought now, "none" when
+ * there is nothing to buy, and "open" when it can neither be bought now nor is the account's own. Then the person decides.
+ */
+export function registrationOf(
+  domain: string,
+  held: boolean,
+  check: Pick<DomainCheck, "available" | "price"> | undefined,
+): NonNullable<DomainCheck["price"]> | "none" | "open" {
+  if (domain === "" || held) return "none";
+  return (check?.available && check.price) || "open";
 }
