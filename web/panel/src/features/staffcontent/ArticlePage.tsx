@@ -47,7 +47,7 @@ import {
   type ArticleDraft,
   type ArticleKind,
 } from "./api";
-import { fieldsOf, wordsIn, type ArticleFields } from "./article";
+import { fieldsOf, follows, wordsIn, type ArticleFields } from "./article";
 import { articleCategories } from "./categories";
 import { PictureButton } from "./PictureButton";
 import { inserted } from "./pictures";
@@ -133,15 +133,17 @@ function Editor({ of, kind, language, present }: EditorProps) {
   // What is edited stays what was read: a change by somebody else is refused, not written over.
   const [draft] = useState(() => drafts.get<Draft>(of + language));
   const [read, setRead] = useState(draft ? draft.read : present);
-  const text = read?.texts[language];
+  const latest = present && present.version > (read?.version ?? 0) ? present : read;
+  const text = latest?.texts[language];
   const [saved, setSaved] = useState(() => fieldsOf(kind, language, read));
   const form = useForm<ArticleFields>({
     initialValues: draft?.values ?? saved,
     onValuesChange: (values) => drafts.keep(of + language, isSame(values, saved) ? null : { values, read }),
   });
   const isDirty = !isSame(form.values, saved);
-  /** Goes on from what was written. So do drafts in other languages, whose version has changed by this writer alone. */
+  /** Goes on from what was written, as do drafts in other languages. After a colleague's change all stay at what was read. */
   const take = (now: Article) => {
+    if (!follows(now, read)) return;
     drafts.move<Draft>(of, draftsOf(now.id), (other) =>
       other.read?.version === read?.version ? { values: { ...other.values, slug: now.slug }, read: now } : other,
     );
@@ -300,8 +302,13 @@ function Editor({ of, kind, language, present }: EditorProps) {
                 text={t(Object.keys(read.texts).length > 1 ? "article.remove.text" : "article.remove.last")}
                 action={async () => {
                   await removeArticle(read.id, language);
-                  drafts.keep(of + language, null);
-                  await navigate({ to: "/staff/$", params: { _splat: "articles" }, search: { kind } });
+                  const isLast = Object.keys(read.texts).length === 1;
+                  for (const key of isLast ? drafts.under(of) : [of + language]) drafts.keep(key, null);
+                  if (drafts.under(of).length > 0) {
+                    // What is typed in another language goes on here.
+                    const now = await queries.fetchQuery({ ...article(read.id), staleTime: 0 });
+                    take(now);
+                  } else await navigate({ to: "/staff/$", params: { _splat: "articles" }, search: { kind } });
                   // The list alone: the article is gone, and this page may still be there.
                   await queries.invalidateQueries({ queryKey: ["staff", "articles"] });
                   done(t("article.removed"));

@@ -34,6 +34,13 @@ export function fieldsOf(
   };
 }
 
+/**
+ * Whether what was written follows what was read, with nobody's change between them. What comes later may have another text in any
+ * language: whoever goes on from it would write over what they have never seen.
+ */
+export const follows = (now: Pick<Article, "version">, read?: Pick<Article, "version">) =>
+  now.version === (read?.version ?? 0) + 1;
+
 /** The words between commas. */
 export const wordsIn = (text: string) =>
   text
