@@ -1,10 +1,13 @@
 import { isForeign, leavePage, pageHeaders } from "./page";
+import { leaving } from "./session";
+import { unsaved } from "./unsaved";
 
 /**
- * Ends the session, or the visit of a reseller's client, and goes on at `next`. Answers false where it has not ended: then the
- * person is still signed in, and has to be told.
+ * Ends the session, or the visit of a reseller's client, and goes on at `next`. Who would lose something is asked first, and may
+ * stay. Answers false where the session has not ended although it should: the person is still signed in, and has to be told.
  */
 export async function leave(address: "/logout" | "/client/leave", next: string): Promise<boolean> {
+  if (unsaved.hasAny() && !(await leaving.passed())) return true;
   let response: Response;
   try {
     // A redirect is the answer that it has ended; whether the page behind it can be shown does not matter.
@@ -17,6 +20,7 @@ export async function leave(address: "/logout" | "/client/leave", next: string):
     if (isForeign(409, error)) return leavePage();
   }
   if (!response.ok && response.type !== "opaqueredirect") return false;
+  unsaved.discard(); // the browser would ask once more
   location.assign(next);
   return true;
 }

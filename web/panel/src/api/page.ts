@@ -1,5 +1,7 @@
 import { boot } from "~/app/boot";
 
+import { unsaved } from "./unsaved";
+
 /** What every request says: whom its page was made for. The server refuses it in a session of somebody else. */
 export const pageHeaders = { "X-Stead-Panel": boot.holder };
 
@@ -8,13 +10,17 @@ export const isForeign = (status: number, key: unknown) => status === 409 && key
 
 const mark = "stead.foreign";
 
-/** Loads the page anew, for whoever is signed in now: nothing of this one may stay. What waits for an answer gets none. */
+/**
+ * Loads the page anew, for whoever is signed in now: nothing of this one may stay, not even what was typed. What waits for an
+ * answer gets none.
+ */
 export function leavePage(): Promise<never> {
   try {
     sessionStorage.setItem(mark, "1");
   } catch {
     // Without storage the new page does not say why it is there.
   }
+  unsaved.discard();
   location.reload();
   return new Promise<never>(() => {});
 }

@@ -32,5 +32,8 @@ export const session = new Gate();
 /** What needs a recent proof of who the person is: app/IdentityDialog asks for the password. */
 export const identity = new Gate();
 
+/** Leaving the panel with something unsaved: app/LeaveDialog asks whether to give it up. */
+export const leaving = new Gate();
+
 /** Messages between the panel's windows of one browser. */
 export const channel = new BroadcastChannel("stead.session");

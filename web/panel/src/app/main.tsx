@@ -16,10 +16,10 @@ import { boot, nonce } from "./boot";
 import { keepFocus } from "./focus";
 import { Look } from "./Look";
 import { queryClient } from "./queries";
+import { Questions } from "./Questions";
 import { router } from "./router";
 import { SessionDialog } from "./SessionDialog";
 import { t } from "./texts";
-import { WhoIsThere } from "./WhoIsThere";
 
 // After an upgrade of the server, chunks of the old build are gone: load the new one, once.
 window.addEventListener("vite:preloadError", (event) => {
@@ -53,7 +53,7 @@ async function draw() {
         <Look>
           <QueryClientProvider client={queryClient}>
             <RouterProvider router={router} />
-            <WhoIsThere />
+            <Questions />
             <SessionDialog />
           </QueryClientProvider>
         </Look>

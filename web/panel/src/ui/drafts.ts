@@ -1,5 +1,9 @@
+import { unsaved } from "~/api/unsaved";
+
 /** What was typed into forms and not sent, by key. It outlives the page being drawn anew, as when the language changes. */
 const kept = new Map<string, unknown>();
+
+unsaved.add({ hasAny: () => kept.size > 0, discard: () => kept.clear() });
 
 export const drafts = {
   get: <T>(key: string) => kept.get(key) as T | undefined,

@@ -60,6 +60,14 @@ test("large files are sent by themselves, four at a time, small ones together", 
   expect(queue.progress()).toMatchObject({ files: 7, total: 10 * mega + 20, busy: true });
 });
 
+test("a queue that was given up is not busy any more, at once", () => {
+  const { queue } = world();
+  queue.add([file("a.css", 10)]);
+  expect(queue.isBusy()).toBe(true);
+  queue.cancel();
+  expect(queue.isBusy()).toBe(false);
+});
+
 test("small files share a request of bounded size and number", () => {
   const { queue, requests } = world();
   queue.add(Array.from({ length: 150 }, (_, n) => file(`f${n}`, 100)));

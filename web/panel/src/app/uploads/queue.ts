@@ -109,6 +109,9 @@ export class UploadQueue {
     return () => this.listeners.delete(listener);
   };
 
+  /** Whether something is waiting or being sent at this moment; `progress` tells it a little later. */
+  isBusy = () => this.uploads.some((upload) => upload.state === "waiting" || upload.state === "sending");
+
   progress = (): Progress => (this.snapshot ??= this.measure());
 
   add(uploads: NewUpload[]) {

@@ -1,5 +1,6 @@
 import { addressOf, api, call } from "~/api/client";
 import { postWithProgress } from "~/api/progress";
+import { unsaved } from "~/api/unsaved";
 import { queryClient } from "~/app/queries";
 
 import { begin } from "./begun";
@@ -72,7 +73,9 @@ function ancestors(path: string): string[] {
 
 uploads.subscribe(begin);
 
+unsaved.add({ hasAny: () => uploads.isBusy(), discard: () => uploads.cancel() });
+
 // Whoever closes the window while files are on their way is asked first.
 addEventListener("beforeunload", (event) => {
-  if (uploads.progress().busy) event.preventDefault();
+  if (uploads.isBusy()) event.preventDefault();
 });

@@ -9,6 +9,7 @@ import { useBlocker } from "@tanstack/react-router";
 import { useCallback, useEffect, useRef, useState } from "react";
 
 import { ApiFailure } from "~/api/failure";
+import { unsaved } from "~/api/unsaved";
 import { bytes } from "~/i18n/formats";
 import { Load } from "~/ui/Load";
 import { done, failed } from "~/ui/notice";
@@ -24,6 +25,8 @@ import { t } from "./texts";
 
 /** Texts that were written and not saved, by service and path: they outlive the page when the language changes. */
 const drafts = new Map<string, { text: string; etag: string }>();
+
+unsaved.add({ hasAny: () => drafts.size > 0, discard: () => drafts.clear() });
 
 /** A version of the file, with what separates its lines. */
 const version = (text: string, etag: string) => ({ text, etag, separator: separatorOf(text) });
@@ -187,7 +190,7 @@ function TextEditor({
 
   const blocker = useBlocker({
     shouldBlockFn: ({ current, next }) => dirty && current.pathname !== next.pathname,
-    enableBeforeUnload: () => dirty,
+    enableBeforeUnload: () => drafts.has(key),
     withResolver: true,
   });
   const address = addressOfFile(home?.origin_url ?? null, path);
