@@ -1,12 +1,12 @@
 import { Button, Checkbox, Group, Modal, Stack, Text, TextInput } from "@mantine/core";
 import { useState, type FormEvent, type ReactNode } from "react";
 
-import { ApiFailure } from "~/api/failure";
 import { useAction } from "~/ui/action";
 import { ErrorNote } from "~/ui/ErrorNote";
 import { done } from "~/ui/notice";
 
 import { copy, extract, makeDirectory, makeFile, move, pack, readDirectory, remove, type Entry } from "./api";
+import { Batch, isGone } from "./batch";
 import classes from "./Files.module.css";
 import { FolderPicker } from "./FolderPicker";
 import { baseName, freeName, join, nameProblem, parent } from "./paths";
@@ -157,34 +157,21 @@ function NameForm({
   );
 }
 
-const isGone = (error: unknown) => error instanceof ApiFailure && error.status === 404;
-
-/**
- * The chosen entries of which the work is not done yet, and what does it with one after the other. After a failure another call
- * goes on with the rest: what is done is not done twice, and what is not there any more is not waited for.
- */
-function useLeft(chosen: Entry[]) {
-  const [left, setLeft] = useState(chosen);
-  const each = async (work: (entry: Entry) => Promise<unknown>) => {
-    for (const entry of left) {
-      const drop = () => setLeft((now) => now.filter((other) => other !== entry));
-      try {
-        await work(entry);
-      } catch (error) {
-        if (isGone(error)) drop();
-        throw error;
-      }
-      drop();
-    }
-  };
-  return [left, each] as const;
+/** The chosen entries, of which those that are left are drawn. */
+function useBatch(chosen: Entry[]) {
+  const [batch] = useState(() => new Batch(chosen));
+  const [state, setState] = useState({ left: batch.left, count: batch.count });
+  const each = (work: (entry: Entry) => Promise<unknown>) =>
+    batch.each(work, () => setState({ left: batch.left, count: batch.count }));
+  return { ...state, batch, each };
 }
 
 function PlaceForm({ kind, chosen, service, directory, ...props }: Props & { kind: "move" | "copy"; chosen: Entry[] }) {
   const [target, setTarget] = useState(directory);
-  const [left, each] = useLeft(chosen);
+  const { left, count, batch, each } = useBatch(chosen);
   // Into itself nothing can go.
   const inside = left.some((entry) => target === entry.path || target.startsWith(entry.path + "/"));
+  const place = target === "/" ? t("home") : target;
   const action = async () => {
     const taken = new Set((await readDirectory(service, target)).entries.map((entry) => entry.name));
     await each(async (entry) => {
@@ -192,16 +179,23 @@ function PlaceForm({ kind, chosen, service, directory, ...props }: Props & { kin
       await (kind === "move" ? move : copy)(service, entry.path, join(target, name));
       taken.add(name);
     });
-    return t(`done.${kind}`, { count: chosen.length, name: target === "/" ? t("home") : target });
+    return t(`done.${kind}`, { count: batch.count, name: place });
   };
   return (
     <Frame
       {...props}
       action={action}
       label={t(`${kind}.here`)}
-      ready={!inside && (kind === "copy" || target !== directory)}
+      ready={left.length > 0 && !inside && (kind === "copy" || target !== directory)}
     >
-      <FolderPicker service={service} value={target} onChange={setTarget} label={t("field.target")} />
+      {count === 0 ? (
+        <FolderPicker service={service} value={target} onChange={setTarget} label={t("field.target")} />
+      ) : (
+        // The rest goes where the first went.
+        <Text style={{ overflowWrap: "anywhere" }}>
+          {t("field.target")}: {place}
+        </Text>
+      )}
       {inside && (
         <Text size="sm" c="dimmed">
           {t("inside")}
@@ -255,7 +249,7 @@ function ExtractForm({ entry, service, directory, ...props }: Props & { entry: E
 
 function DeleteForm({ chosen, service, ...props }: Props & { chosen: Entry[] }) {
   const [typed, setTyped] = useState("");
-  const [left, each] = useLeft(chosen);
+  const { left, batch, each } = useBatch(chosen);
   const [folder] = useState(() => chosen.find((entry) => entry.type === "directory")); // its name was typed once
   const action = async () => {
     await each((entry) =>
@@ -263,7 +257,7 @@ function DeleteForm({ chosen, service, ...props }: Props & { chosen: Entry[] }) 
         if (!isGone(error)) throw error; // somebody else has deleted it
       }),
     );
-    return t("done.delete", { count: chosen.length });
+    return t("done.delete", { count: batch.count });
   };
   return (
     <Frame {...props} action={action} label={t("delete")} color="red" ready={!folder || typed === folder.name}>
