@@ -5,6 +5,7 @@ import { leavePage } from "~/api/page";
 import { channel, session } from "~/api/session";
 
 import { boot } from "./boot";
+import { onSignIn, signInOf, type SignIn } from "./signin";
 import { t } from "./texts";
 
 /** Asks to sign in again, over the page: what was typed stays. The calls that wait are repeated afterwards. */
@@ -14,9 +15,10 @@ export function SessionDialog() {
   useEffect(() => button.current?.focus(), [open]);
   useEffect(() => session.onChange(setOpen), []);
   useEffect(() => {
-    const told = (event: MessageEvent<{ holder: string }>) => {
-      if (event.data.holder === boot.holder) session.resume();
-      else void leavePage();
+    const told = (event: MessageEvent<SignIn>) => {
+      const act = onSignIn(event.data, signInOf(boot));
+      if (act === "resume") session.resume();
+      else if (act === "leave") void leavePage();
     };
     channel.addEventListener("message", told);
     return () => channel.removeEventListener("message", told);
