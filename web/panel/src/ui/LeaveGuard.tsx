@@ -4,8 +4,11 @@ import { useBlocker } from "@tanstack/react-router";
 import { drafts } from "./drafts";
 import { t } from "./texts";
 
-/** Asks before the page, or the window, is left with drafts under a prefix. Who leaves anyway gives them up. */
-export function LeaveGuard({ of }: { of: string }) {
+/**
+ * Asks before the page, or the window, is left with drafts under a prefix. Who leaves anyway gives them up. `onLeave` closes a
+ * form that stands over the pages, such as in a drawer: it would stay with what was given up.
+ */
+export function LeaveGuard({ of, onLeave }: { of: string; onLeave?: () => void }) {
   const unsaved = () => drafts.under(of).length > 0;
   const blocker = useBlocker({
     shouldBlockFn: ({ current, next }) => current.pathname !== next.pathname && unsaved(),
@@ -24,6 +27,7 @@ export function LeaveGuard({ of }: { of: string }) {
             color="red"
             onClick={() => {
               drafts.under(of).forEach((key) => drafts.keep(key, null));
+              onLeave?.();
               blocker.proceed?.();
             }}
           >

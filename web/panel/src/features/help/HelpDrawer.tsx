@@ -51,6 +51,7 @@ export function HelpDrawer({ question, service }: { question: string; service?: 
           {draft.message && <Text c="dimmed">{t("ticket.text")}</Text>}
           <TicketForm
             draft={draft}
+            onLeave={close}
             actions={
               <Button variant="default" onClick={() => setDraft(null)}>
                 {t("back")}

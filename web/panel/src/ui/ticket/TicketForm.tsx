@@ -1,7 +1,5 @@
-import { Button, Group, Select, Stack, Textarea, TextInput } from "@mantine/core";
+import { Button, Group, Stack, Textarea, TextInput } from "@mantine/core";
 import { useForm } from "@mantine/form";
-import { useDebouncedValue } from "@mantine/hooks";
-import { useQuery } from "@tanstack/react-query";
 import { useState, type ReactNode } from "react";
 
 import { isOn } from "~/app/boot";
@@ -10,9 +8,10 @@ import { ErrorNote } from "~/ui/ErrorNote";
 import { useSubmit } from "~/ui/form";
 import { LeaveGuard } from "~/ui/LeaveGuard";
 
-import { createTicket, serviceOf, servicesLike, type Ticket } from "./api";
+import { createTicket, type Ticket } from "./api";
 import { Attachments } from "./Attachments";
 import { filesProblem } from "./files";
+import { ServiceField } from "./ServiceField";
 import { t } from "./texts";
 
 export interface Draft {
@@ -32,10 +31,13 @@ interface Values extends Record<string, unknown> {
 export function TicketForm({
   draft,
   onDone,
+  onLeave,
   actions,
 }: {
   draft: Draft;
   onDone: (ticket: Ticket) => void | Promise<void>;
+  /** Closes a form that stands over the pages, when its page is left without it. */
+  onLeave?: () => void;
   /** Beside the button that sends it. */
   actions?: ReactNode;
 }) {
@@ -72,7 +74,7 @@ export function TicketForm({
   });
   return (
     <form onSubmit={submit} noValidate>
-      <LeaveGuard of={key} />
+      <LeaveGuard of={key} onLeave={onLeave} />
       <Stack>
         <TextInput
           label={t("subject")}
@@ -116,37 +118,5 @@ export function TicketForm({
         </Group>
       </Stack>
     </form>
-  );
-}
-
-/** The service that a question is about: chosen among a few, sought among many. */
-function ServiceField({
-  chosen,
-  ...input
-}: {
-  chosen?: number;
-  defaultValue?: string | null;
-  onChange?: (value: string | null) => void;
-  error?: ReactNode;
-}) {
-  const [search, setSearch] = useState("");
-  const [sought] = useDebouncedValue(search, 250);
-  const { data } = useQuery(servicesLike(sought));
-  const { data: all } = useQuery(servicesLike(""));
-  const { data: one, isPending } = useQuery({ ...serviceOf(chosen ?? 0), enabled: chosen !== undefined });
-  if (!all || all.data.length === 0 || (chosen !== undefined && isPending)) return null;
-  const rows = new Map([...all.data, ...(data?.data ?? []), ...(one ? [one] : [])].map((row) => [row.id, row]));
-  return (
-    <Select
-      label={t("service")}
-      placeholder={t("service.none")}
-      clearable
-      clearButtonProps={{ "aria-label": t("service.clear") }}
-      searchable={all.meta.total > 8}
-      onSearchChange={setSearch}
-      nothingFoundMessage={t("service.nothing")}
-      data={[...rows.values()].map((row) => ({ value: String(row.id), label: row.unicode_domain ?? row.label }))}
-      {...input}
-    />
   );
 }
