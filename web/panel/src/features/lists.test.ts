@@ -15,9 +15,9 @@ import { dnsRecords, zonesOf } from "./dns/api";
 import { insights } from "./health/api";
 import { domains } from "./hosteddomains/api";
 import { mailDomains } from "./mail/api";
-import { channels, services } from "./monitors/api";
+import { channels } from "./monitors/api";
 import { addonCatalog, catalog as shop } from "./order/api";
-import { certificates as watched, domains as registered } from "./overview/api";
+import { certificates as watched } from "./overview/api";
 import { addons, offers, tariffs } from "./plan/api";
 import { catalog, endpoints, history, keys, ownKeys } from "./reseller/api";
 import { templates } from "./templates/api";
@@ -55,12 +55,10 @@ test.each([
   domains(1),
   mailDomains(1),
   channels,
-  services,
   shop,
   addonCatalog,
   zones,
   watched(1),
-  registered,
   addons(1),
   offers(1),
   tariffs(1),

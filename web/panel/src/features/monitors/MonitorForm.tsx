@@ -18,8 +18,9 @@ import { useState } from "react";
 import { duration } from "~/ui/outage/outage";
 import { ErrorNote } from "~/ui/ErrorNote";
 import { useSubmit } from "~/ui/form";
+import { ServiceField } from "~/ui/ticket/ServiceField";
 
-import { channels, createMonitor, services, updateMonitor, type Monitor } from "./api";
+import { channels, createMonitor, updateMonitor, type Monitor } from "./api";
 import { delays, reminders, times } from "./format";
 import { HeaderFields } from "./HeaderFields";
 import { t } from "./texts";
@@ -66,7 +67,6 @@ export function MonitorFormDialog({
   monitor: Monitor | null;
   onDone: (monitor: Monitor) => Promise<void>;
 }) {
-  const listed = useQuery(services);
   const told = useQuery(channels);
   const form = useForm<MonitorForm>({
     mode: "controlled",
@@ -195,16 +195,12 @@ export function MonitorFormDialog({
             {...form.getInputProps("interval_s")}
           />
         </Group>
-        <NativeSelect
+        <ServiceField
           label={t("field.service")}
-          data={[
-            { value: "0", label: t("field.service_none") },
-            ...(listed.data?.data ?? []).map((one) => ({
-              value: String(one.id),
-              label: one.label || one.domain || `#${one.id}`,
-            })),
-          ]}
-          {...form.getInputProps("service_id")}
+          chosen={monitor?.service_id ?? undefined}
+          value={values.service_id === "0" ? null : values.service_id}
+          onChange={(service) => form.setFieldValue("service_id", service ?? "0")}
+          error={form.errors.service_id}
         />
         <Checkbox.Group
           label={t("field.channels")}

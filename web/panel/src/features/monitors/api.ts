@@ -62,9 +62,3 @@ export const verifyChannel = (id: number, code: string) =>
 
 /** Sends a test, or the code again to a channel that is not verified. */
 export const testChannel = (id: number) => call(api.POST("/api/v1/alert-channels/{alert_channel}/test", at(id)));
-
-/** The services that a monitor can be about. */
-export const services = queryOptions({
-  queryKey: ["services", "names"],
-  queryFn: ({ signal }) => allPages((page) => call(api.GET("/api/v1/services", { params: { query: page }, signal }))),
-});

@@ -19,6 +19,7 @@ import {
   domains,
   insights,
   lookedInto,
+  near,
   notifications,
   overviewServices,
   unpaid,
@@ -63,8 +64,6 @@ export function Overview() {
     </>
   );
 }
-
-const near = 14 * 24 * 3600 * 1000;
 
 /** The answers of one query for each service, by its id. */
 interface OfEach<T> {

@@ -6,6 +6,8 @@ import type { components } from "~/api/schema";
 import { isOn } from "~/app/boot";
 import { usage as usageNow } from "~/ui/usage/api";
 
+import { domainsInNeed } from "./domains";
+
 export type Service = components["schemas"]["Service"];
 export type Insight = components["schemas"]["Insight"];
 export type Certificate = components["schemas"]["Certificate"];
@@ -39,9 +41,15 @@ export const unpaid = queryOptions({
     call(api.GET("/api/v1/orders", { params: { query: { status: "pending", per_page: 5 } }, signal })),
 });
 
+/** How near an end is one that needs the reader. */
+export const near = 14 * 24 * 3600 * 1000;
+
 export const domains = queryOptions({
   queryKey: ["domains", "overview"],
-  queryFn: ({ signal }) => allPages((page) => call(api.GET("/api/v1/domains", { params: { query: page }, signal }))),
+  queryFn: ({ signal }) =>
+    domainsInNeed(new Date(Date.now() + near), (query) =>
+      call(api.GET("/api/v1/domains", { params: { query }, signal })),
+    ),
 });
 
 const at = (service: number) => ({ path: { service } });
