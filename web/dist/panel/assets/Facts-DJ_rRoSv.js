@@ -1,1 +1,0 @@
-import{Nr as e,Si as t,Ur as n,Yr as r}from"./main-Bb9uzqb_.js";var i=t();function a({facts:t}){return(0,i.jsx)(e,{gap:6,component:`dl`,m:0,children:t.map(([e,t])=>(0,i.jsxs)(r,{justify:`space-between`,gap:`xs`,children:[(0,i.jsx)(n,{component:`dt`,size:`sm`,c:`dimmed`,children:e}),(0,i.jsx)(n,{component:`dd`,m:0,size:`sm`,children:t})]},e))})}export{a as t};

@@ -1,1 +1,0 @@
-import{at as e}from"./shared-D8HVtfUc.js";import{Mr as t,Si as n}from"./main-Bb9uzqb_.js";var r=n();function i({id:n,title:i,children:a,...o}){return(0,r.jsxs)(e,{withBorder:!0,component:`section`,"aria-labelledby":n,...o,children:[(0,r.jsx)(t,{order:2,id:n,mb:`sm`,children:i}),a]})}export{i as t};

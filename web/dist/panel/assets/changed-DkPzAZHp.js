@@ -1,1 +1,0 @@
-import{jr as e,rn as t}from"./main-Bb9uzqb_.js";function n(){let n=e();return async e=>{await n.invalidateQueries({queryKey:[`staff`]}),t(e)}}export{n as t};

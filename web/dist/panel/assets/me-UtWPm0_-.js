@@ -1,1 +1,0 @@
-import{Ct as e,ur as t,wt as n}from"./main-Bb9uzqb_.js";var r=t({queryKey:[`me`],queryFn:({signal:t})=>n(e.GET(`/api/v1/me`,{signal:t}))});export{r as t};

@@ -1,1 +1,0 @@
-import{Dt as e,Si as t,er as n,pa as r,tn as i,ua as a}from"./main-Bb9uzqb_.js";var o=r(a(),1),s=t();function c(){return(0,o.useEffect)(()=>{e.postMessage({holder:n.holder}),window.close()},[]),(0,s.jsx)(`p`,{children:i(`session.close`)})}var l=c;export{l as component};

@@ -1,1 +1,0 @@
-import{Gn as e}from"./main-Bb9uzqb_.js";import{t}from"./start-ss80dm3J.js";var n,r=()=>n??=e({uz:()=>t(()=>import(`./staff.uz-ylMJLOSL.js`),[]),ru:()=>t(()=>import(`./staff.ru-8jECHOcH.js`),[]),en:()=>t(()=>import(`./staff.en-C-PQ8sdM.js`),[])});export{r as t};

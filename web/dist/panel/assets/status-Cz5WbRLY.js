@@ -1,1 +1,0 @@
-import{s as e}from"./shared-D8HVtfUc.js";import{t}from"./texts-KJlMDSJQ.js";import{Si as n}from"./main-Bb9uzqb_.js";var r=n(),i={open:`busy`,waiting:`warn`,answered:`good`,closed:`neutral`};function a({status:n}){return(0,r.jsx)(e,{tone:i[n],label:t(`status.${n}`)})}export{a as t};

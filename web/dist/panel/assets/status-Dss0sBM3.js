@@ -1,1 +1,0 @@
-import{s as e}from"./shared-D8HVtfUc.js";import{t}from"./texts-BTVtUnVa.js";import{Si as n}from"./main-Bb9uzqb_.js";var r=n(),i={pending:`warn`,paid:`busy`,processing:`busy`,completed:`good`,failed:`bad`,refunded:`neutral`,cancelled:`neutral`,expired:`neutral`};function a({status:n}){return(0,r.jsx)(e,{tone:i[n],label:t(`status.${n}`)})}export{a as t};

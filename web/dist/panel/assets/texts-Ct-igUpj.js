@@ -1,0 +1,1 @@
+import{Qn as e}from"./main-BAFLBFDK.js";var t=e(`services`);export{t};

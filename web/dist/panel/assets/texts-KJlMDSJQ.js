@@ -1,1 +1,0 @@
-import{Yn as e}from"./main-Bb9uzqb_.js";var t=e(`support`);export{t};

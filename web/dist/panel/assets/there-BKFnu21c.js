@@ -1,1 +1,0 @@
-import{Bn as e,lr as t}from"./main-Bb9uzqb_.js";async function n(n,r){try{await n.fetchQuery(r)}catch(n){if(n instanceof e&&n.status===404)throw t()}}export{n as t};

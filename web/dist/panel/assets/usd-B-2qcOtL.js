@@ -1,1 +1,0 @@
-import{A as e}from"./shared-D8HVtfUc.js";var t=t=>e({amount:t,currency:`USD`});export{t};
