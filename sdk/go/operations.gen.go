@@ -2921,7 +2921,8 @@ func (q DomainsTLDsQuery) values() url.Values {
 //
 // What a registration, renewal, transfer and restore cost in each zone, the allowed periods in years, and
 // whether the zone has privacy, DNSSEC and names in other scripts. Prices are per year in cents of USD. With a
-// token they are those that its account pays: a reseller sees its own.
+// token they are those that its account pays for a new domain: a reseller sees its own. What a domain costs that
+// the account has stands in the domain.
 //
 // GET /api/v1/domains/tlds
 func (a *DomainsAPI) TLDs(ctx context.Context, query DomainsTLDsQuery, options ...CallOption) (*DomainsTLDList, error) {
@@ -2937,7 +2938,8 @@ func (a *DomainsAPI) TLDs(ctx context.Context, query DomainsTLDsQuery, options .
 //
 // What a registration, renewal, transfer and restore cost in each zone, the allowed periods in years, and
 // whether the zone has privacy, DNSSEC and names in other scripts. Prices are per year in cents of USD. With a
-// token they are those that its account pays: a reseller sees its own.
+// token they are those that its account pays for a new domain: a reseller sees its own. What a domain costs that
+// the account has stands in the domain.
 //
 // GET /api/v1/domains/tlds
 func (a *DomainsAPI) AllTLDs(ctx context.Context, query DomainsTLDsQuery, options ...CallOption) iter.Seq2[DomainsTLD, error] {

@@ -1822,7 +1822,8 @@ export class DomainsAPI {
 	/**
 	 * Prices and rules of the zones. What a registration, renewal, transfer and restore cost in each zone, the
 	 * allowed periods in years, and whether the zone has privacy, DNSSEC and names in other scripts. Prices are per
-	 * year in cents of USD. With a token they are those that its account pays: a reseller sees its own.
+	 * year in cents of USD. With a token they are those that its account pays for a new domain: a reseller sees its
+	 * own. What a domain costs that the account has stands in the domain.
 	 *
 	 * GET /api/v1/domains/tlds
 	 */
@@ -1834,7 +1835,8 @@ export class DomainsAPI {
 	 * Prices and rules of the zones. It asks for the next page when the one before has been read. What a
 	 * registration, renewal, transfer and restore cost in each zone, the allowed periods in years, and whether the
 	 * zone has privacy, DNSSEC and names in other scripts. Prices are per year in cents of USD. With a token they
-	 * are those that its account pays: a reseller sees its own.
+	 * are those that its account pays for a new domain: a reseller sees its own. What a domain costs that the
+	 * account has stands in the domain.
 	 *
 	 * GET /api/v1/domains/tlds
 	 */

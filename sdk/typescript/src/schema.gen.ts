@@ -506,7 +506,7 @@ export interface paths {
         };
         /**
          * Prices and rules of the zones
-         * @description What a registration, renewal, transfer and restore cost in each zone, the allowed periods in years, and whether the zone has privacy, DNSSEC and names in other scripts. Prices are per year in cents of USD. With a token they are those that its account pays: a reseller sees its own.
+         * @description What a registration, renewal, transfer and restore cost in each zone, the allowed periods in years, and whether the zone has privacy, DNSSEC and names in other scripts. Prices are per year in cents of USD. With a token they are those that its account pays for a new domain: a reseller sees its own. What a domain costs that the account has stands in the domain.
          */
         get: operations["domains.tlds"];
         put?: never;
