@@ -164,7 +164,7 @@ func TestALateBodyIsNotCarriedOutForACallerWhoLostTheRight(t *testing.T) {
 		body := slowBody{strings.NewReader(`{"name": "x"}`), func() {
 			if once.CompareAndSwap(false, true) {
 				v.is(refusal)
-				time.Sleep(100 * time.Millisecond)
+				time.Sleep(100 * time.Millisecond) // sleeps: the body is late
 			}
 		}}
 		r := httptest.NewRequest(http.MethodPost, "/api/v1/things/name", body)
