@@ -189,8 +189,8 @@ func sameScope(asked, answered string) bool {
 	return ok && scopes.String() == answered
 }
 
-// mint makes the tokens of a live grant. They expire no later than the session that the grant ends with. narrower, when given, is the scope of the access token; the refresh token
-// always keeps the grant's scope (RFC 6749, section 6).
+// mint makes the tokens of a live grant. They expire no later than the session that the grant ends with. narrower, when given, is
+// the scope of the access token; the refresh token always keeps the grant's scope (RFC 6749, section 6).
 func (s *Service) mint(ctx context.Context, tx *db.Tx, app Application, grantID int64, parent *int64, narrower string) (*tokenWire, error) {
 	life, family := AccessLife, RefreshLife
 	if app.ClientID == PipelineClientID {

@@ -20,6 +20,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"stead.dev/stead/internal/platform/auth"
+	"stead.dev/stead/internal/platform/clock"
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/fault"
 	"stead.dev/stead/internal/platform/i18n"
@@ -528,8 +529,7 @@ func (e *Edge) run(d *declared, p auth.Principal, w http.ResponseWriter, r *http
 // read decodes a request. It returns the body as it came, too. A body may arrive long after its caller was admitted, so
 // after one that took longer than Recheck the caller is asked for again.
 func (e *Edge) read(d *declared, r *http.Request) (in any, body []byte, err error) {
-	late := time.NewTimer(e.Recheck)
-	defer late.Stop()
+	took := clock.Stopwatch()
 	limit := e.MaxBody
 	if d.maxBody > 0 {
 		limit = d.maxBody
@@ -543,12 +543,10 @@ func (e *Edge) read(d *declared, r *http.Request) (in any, body []byte, err erro
 	if err != nil {
 		return nil, nil, err
 	}
-	select {
-	case <-late.C:
+	if took() > e.Recheck {
 		if err := e.permitsStill(r, d); err != nil && (!d.survives || !broken(err)) {
 			return nil, nil, err
 		}
-	default:
 	}
 	in, err = e.decode(d, r, body)
 	return in, body, err
