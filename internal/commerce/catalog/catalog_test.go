@@ -329,6 +329,7 @@ products:
 			`product web name: has no text`, `stock must be`, `months is 0`, `-5 cents`, `priced twice`, `disk_mb is needed`,
 			`cpu_percent is -3`, `"nowhere" is none`, `"one" is none`, `node_labels: "Disk=nvme" is not a label`, `the plan "one" is in the file twice`, `at least one price`,
 		}},
+		"a price in dollars": {strings.Replace(small, "usd_cents: 500", "usd_cents: 5.00", 1), []string{`"5.00" is not a whole number`}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := parse([]byte(c.text))

@@ -1,7 +1,6 @@
 package catalog
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -12,6 +11,7 @@ import (
 
 	"stead.dev/stead/internal/platform/i18n"
 	"stead.dev/stead/internal/platform/labels"
+	"stead.dev/stead/internal/platform/yamlfile"
 )
 
 // Problems lists everything that is wrong with a file. It is an error for the operator.
@@ -134,10 +134,8 @@ func parse(content []byte) (file, error) {
 	if len(content) > maxFile {
 		return f, Problems{fmt.Sprintf("the file is larger than %d bytes", maxFile)}
 	}
-	dec := yaml.NewDecoder(bytes.NewReader(content))
-	dec.KnownFields(true)
 	var typeErr *yaml.TypeError
-	switch err := dec.Decode(&f); {
+	switch err := yamlfile.Decode(content, &f); {
 	case errors.Is(err, io.EOF):
 		return f, Problems{"the file is empty"}
 	case errors.As(err, &typeErr):
@@ -146,9 +144,6 @@ func parse(content []byte) (file, error) {
 		}
 	case err != nil:
 		return f, Problems{err.Error()}
-	}
-	if err := dec.Decode(&file{}); !errors.Is(err, io.EOF) {
-		problems.add("the file has more than one document")
 	}
 	f.check(&problems)
 	if problems != nil {

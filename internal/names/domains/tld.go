@@ -16,6 +16,7 @@ import (
 
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/money"
+	"stead.dev/stead/internal/platform/yamlfile"
 )
 
 //go:embed demo.yaml
@@ -102,9 +103,7 @@ func parse(text []byte) (file, error) {
 	if len(text) > maxFile {
 		return f, Problems{fmt.Sprintf("the file has more than %d bytes", maxFile)}
 	}
-	dec := yaml.NewDecoder(bytes.NewReader(text))
-	dec.KnownFields(true)
-	if err := dec.Decode(&f); err != nil && !errors.Is(err, io.EOF) {
+	if err := yamlfile.Decode(text, &f); err != nil && !errors.Is(err, io.EOF) {
 		return f, Problems{err.Error()}
 	}
 	var problems Problems

@@ -1,14 +1,13 @@
 package llm
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
 	"net/url"
 	"regexp"
 
-	"go.yaml.in/yaml/v3"
+	"stead.dev/stead/internal/platform/yamlfile"
 )
 
 // Catalog is the models that an operator offers, in the operator's order. The first one is the default.
@@ -172,9 +171,7 @@ type filePrice struct {
 // ParseCatalog reads the operator's file of models. Everything that is wrong is reported at once.
 func ParseCatalog(data []byte) (*Catalog, error) {
 	var file catalogFile
-	decoder := yaml.NewDecoder(bytes.NewReader(data))
-	decoder.KnownFields(true)
-	if err := decoder.Decode(&file); err != nil && !errors.Is(err, io.EOF) {
+	if err := yamlfile.Decode(data, &file); err != nil && !errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("models: %w", err)
 	}
 	var models []Model
