@@ -1,7 +1,6 @@
 package invoices
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -12,10 +11,10 @@ import (
 	"strconv"
 	"strings"
 
-	"go.yaml.in/yaml/v3"
 	"golang.org/x/text/language"
 
 	"stead.dev/stead/internal/platform/money"
+	"stead.dev/stead/internal/platform/yamlfile"
 )
 
 // The words that rules and documents say about tax.
@@ -58,9 +57,7 @@ type fileRule struct {
 // ReadRules reads the file of the tax rules. Its error lists everything that is wrong.
 func ReadRules(content []byte) (Rules, error) {
 	var f fileRules
-	d := yaml.NewDecoder(bytes.NewReader(content))
-	d.KnownFields(true)
-	if err := d.Decode(&f); err != nil && !errors.Is(err, io.EOF) {
+	if err := yamlfile.Decode(content, &f); err != nil && !errors.Is(err, io.EOF) {
 		return Rules{}, fmt.Errorf("tax rules: %w", err)
 	}
 	r := Rules{home: f.Home, countries: map[string]*rule{}}
@@ -149,13 +146,13 @@ func (r Rules) of(code string) *rule {
 	return r.elsewhere
 }
 
-// tax is how a buyer is taxed. A business is one that has a tax number.
+// tax is how a buyer is taxed. A business is one that has a tax number, of the form that the rule asks for now.
 func (r Rules) tax(p profile) money.Tax {
 	found := r.of(p.country)
 	switch {
 	case found == nil:
 		return money.Tax{}
-	case p.company && p.taxNumber != "":
+	case p.company && p.taxNumber != "" && (found.number == nil || found.number.MatchString(p.taxNumber)):
 		return found.businesses
 	default:
 		return found.people

@@ -16,13 +16,14 @@ func TestTaxIsByTheCountryOfTheBuyer(t *testing.T) {
 		who  profile
 		want money.Tax
 	}{
-		"who states no country is at home":     {profile{}, money.Tax{Name: "QQS", BasisPoints: 1200}},
-		"a person":                             {profile{country: "DE"}, money.Tax{Name: "MwSt", BasisPoints: 1900, Included: true}},
-		"a business without a number":          {profile{country: "DE", company: true}, money.Tax{Name: "MwSt", BasisPoints: 1900, Included: true}},
-		"a business that owes the tax itself":  {profile{country: "DE", company: true, taxNumber: "DE123456789"}, money.Tax{Name: "MwSt", Note: "reverse_charge"}},
-		"a business that is taxed as others":   {profile{country: "UZ", company: true, taxNumber: "301234567"}, money.Tax{Name: "QQS", BasisPoints: 1200}},
-		"a business that is exempt":            {profile{country: "CH", company: true, taxNumber: "CHE-1"}, money.Tax{Name: "MWST", Note: "exempt"}},
-		"a country that the file does not say": {profile{country: "JP"}, money.Tax{Name: "VAT"}},
+		"who states no country is at home":        {profile{}, money.Tax{Name: "QQS", BasisPoints: 1200}},
+		"a person":                                {profile{country: "DE"}, money.Tax{Name: "MwSt", BasisPoints: 1900, Included: true}},
+		"a business without a number":             {profile{country: "DE", company: true}, money.Tax{Name: "MwSt", BasisPoints: 1900, Included: true}},
+		"a business that owes the tax itself":     {profile{country: "DE", company: true, taxNumber: "DE123456789"}, money.Tax{Name: "MwSt", Note: "reverse_charge"}},
+		"a number that was taken before the rule": {profile{country: "DE", company: true, taxNumber: "x"}, money.Tax{Name: "MwSt", BasisPoints: 1900, Included: true}},
+		"a business that is taxed as others":      {profile{country: "UZ", company: true, taxNumber: "301234567"}, money.Tax{Name: "QQS", BasisPoints: 1200}},
+		"a business that is exempt":               {profile{country: "CH", company: true, taxNumber: "CHE-1"}, money.Tax{Name: "MWST", Note: "exempt"}},
+		"a country that the file does not say":    {profile{country: "JP"}, money.Tax{Name: "VAT"}},
 	} {
 		if got := rules.tax(c.who); got != c.want {
 			t.Errorf("%s: %+v, want %+v", name, got, c.want)
