@@ -211,6 +211,9 @@ func (s *Service) renewedPlan(ctx context.Context, q db.Querier, r record, month
 		return w, ErrRenewalNotAllowed.Wrapf("services: plan %d is not sold for other periods", w.planID)
 	}
 	w.planName, w.planPrice = offer.PlanName, offer.Price
+	if months == r.periodMonths && r.pendingPrice != nil { // the price that its owner agreed to
+		w.planPrice = *r.pendingPrice
+	}
 	return w, nil
 }
 

@@ -339,6 +339,9 @@ func (s *Service) applyDue(ctx context.Context, tx *db.Tx, r record) error {
 	if err := setPending(ctx, tx, r.id, nil, nil, nil); err != nil {
 		return err
 	}
+	if r.pendingPrice != nil { // the price that its owner agreed to
+		offer.Price = *r.pendingPrice
+	}
 	if err == nil {
 		err = tx.Savepoint(ctx, func(ctx context.Context) error { return s.move(ctx, tx, r, offer) })
 	}

@@ -713,3 +713,35 @@ func TestAShortMonthIsAWholeOne(t *testing.T) {
 		}
 	})
 }
+
+// dearer is a catalogue whose plans cost more since the last import.
+type dearer struct{ Plans }
+
+func (p dearer) Offer(ctx context.Context, q db.Querier, id int64, months int) (sale.Offer, error) {
+	offer, err := p.Plans.Offer(ctx, q, id, months)
+	offer.Price += 1000
+	return offer, err
+}
+
+// TestATariffThatWaitsKeepsItsPrice: what its owner agreed to, and what the renewal was said to cost.
+func TestATariffThatWaitsKeepsItsPrice(t *testing.T) {
+	t.Parallel()
+	engines(t, func(t *testing.T, w *world) {
+		id := w.active(ask("a.test"))
+		end := *w.record(id).expiresAt
+		w.post("own", id, "tariff", `{"plan_id":5,"when":"renewal"}`)
+		said := w.record(id).nextPrice()
+		w.Plans = dearer{w.Plans}
+		w.post("own", id, "renew", `{}`)
+		if paid := w.till.sales[0]; paid.Price != said || paid.PlanID != 5 {
+			t.Errorf("paid %+v, it was said to cost %d", paid, said)
+		}
+		w.clk.Set(end)
+		if err := w.ApplyTariffs(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if r := w.record(id); r.planID != 5 || r.renewPrice != said {
+			t.Errorf("it has plan %d and renews at %d, want plan 5 at %d", r.planID, r.renewPrice, said)
+		}
+	})
+}
