@@ -361,6 +361,28 @@ func (e applicationEnds) ended(ctx context.Context, tx *db.Tx, accountID, applic
 	return e.accounts.Noted(ctx, tx, accountID, account.EventApplicationRemoved)
 }
 
+// accountGrants ends with a session of an account what was given to it: tokens, and pushes to the browser.
+type accountGrants struct {
+	*oauth.Service
+	devices *devices.Service
+}
+
+// EndSession implements account.Grants.
+func (g accountGrants) EndSession(ctx context.Context, tx *db.Tx, accountID, session int64) error {
+	if err := g.Service.EndSession(ctx, tx, accountID, session); err != nil {
+		return err
+	}
+	return g.devices.EndSession(ctx, tx, accountID, session)
+}
+
+// EndOtherSessions implements account.Grants.
+func (g accountGrants) EndOtherSessions(ctx context.Context, tx *db.Tx, accountID, session int64) error {
+	if err := g.Service.EndOtherSessions(ctx, tx, accountID, session); err != nil {
+		return err
+	}
+	return g.devices.EndOtherSessions(ctx, tx, accountID, session)
+}
+
 // securityLog tells owners of new ways into their services.
 type securityLog struct{ *account.Service }
 

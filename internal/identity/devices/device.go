@@ -29,6 +29,7 @@ const (
 type device struct {
 	id, accountID int64
 	applicationID int64 // the application that registered it
+	sessionID     int64 // the session in which it did; 0: none
 	platform      Platform
 	hash, token   []byte
 	name          string

@@ -129,6 +129,8 @@ func engines(t *testing.T, f func(t *testing.T, w *world)) {
 			"own":   {AccountID: 1, ApplicationID: 1, Scopes: scopes},
 			"other": {AccountID: 2, ApplicationID: 1, Scopes: scopes},
 			"app":   {AccountID: 1, ApplicationID: 2, Scopes: scopes},
+			"home":  {AccountID: 1, ApplicationID: 1, SessionID: 7, Scopes: scopes},
+			"away":  {AccountID: 1, ApplicationID: 1, SessionID: 8, Scopes: scopes},
 		}, w.Operations())
 		f(t, w)
 	})
@@ -507,6 +509,47 @@ func TestADeviceGoesWithItsApplication(t *testing.T) {
 
 // TestDevicesThatHangHoldUpNobodyElse: all accounts share the workers, and whoever gives the address of a browser can have
 // each of its pushes take as long as any may.
+// TestABrowserGoesWithItsSession: who has signed out on somebody else's computer leaves no notices there.
+func TestABrowserGoesWithItsSession(t *testing.T) {
+	t.Parallel()
+	engines(t, func(t *testing.T, w *world) {
+		register := func() (phone, home, away int64) {
+			return w.register("own", "phone-1", ""), w.register("home", "phone-2", ""), w.register("away", "phone-3", "")
+		}
+		want := func(what string, ids ...int64) {
+			t.Helper()
+			var got []int64
+			for _, d := range w.list("own") {
+				got = append(got, int64(d["id"].(float64)))
+			}
+			slices.Sort(got)
+			if !slices.Equal(got, ids) {
+				t.Errorf("%s: %v are left, want %v", what, got, ids)
+			}
+		}
+		end := func(f func(context.Context, *db.Tx, int64, int64) error, session int64) {
+			t.Helper()
+			if err := w.db.InTx(t.Context(), func(ctx context.Context, tx *db.Tx) error { return f(ctx, tx, 1, session) }); err != nil {
+				t.Fatal(err)
+			}
+		}
+		phone, home, _ := register()
+		end(w.EndSession, 8)
+		want("one session has ended", phone, home)
+		phone, home, _ = register()
+		end(w.EndOtherSessions, 7)
+		want("the other sessions have ended", phone, home)
+		phone, _, _ = register()
+		end(w.EndOtherSessions, 0)
+		want("all sessions have ended", phone)
+		if w.register("home", "phone-1", "") != phone { // the browser, not the session, is the device
+			t.Error("a device became another")
+		}
+		end(w.EndSession, 7)
+		want("the session that saw it last has ended")
+	})
+}
+
 func TestDevicesThatHangHoldUpNobodyElse(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, w *world) {

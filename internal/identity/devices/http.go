@@ -145,7 +145,7 @@ func (s *Service) registerOperation(ctx context.Context, p auth.Principal, in *r
 		locale = known
 	}
 	d, fresh, err := s.register(ctx, p.AccountID, registration{
-		applicationID: p.ApplicationID, platform: b.Platform, token: b.Token, name: strings.TrimSpace(b.Name), locale: locale, appVersion: strings.TrimSpace(b.AppVersion),
+		applicationID: p.ApplicationID, sessionID: p.SessionID, platform: b.Platform, token: b.Token, name: strings.TrimSpace(b.Name), locale: locale, appVersion: strings.TrimSpace(b.AppVersion),
 	})
 	if err != nil {
 		return nil, err

@@ -54,7 +54,7 @@ func (s *Service) SetSender(p Platform, to push.Sender) { s.senders[p] = to }
 
 // registration is what an application reports about its device.
 type registration struct {
-	applicationID                   int64
+	applicationID, sessionID        int64
 	platform                        Platform
 	token, name, locale, appVersion string
 }
@@ -73,7 +73,7 @@ func (s *Service) register(ctx context.Context, accountID int64, r registration)
 	}
 	err = s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
 		d, fresh, err = upsert(ctx, tx, device{
-			accountID: accountID, applicationID: r.applicationID, platform: r.platform, hash: hash, token: sealed, name: r.name, locale: r.locale,
+			accountID: accountID, applicationID: r.applicationID, sessionID: r.sessionID, platform: r.platform, hash: hash, token: sealed, name: r.name, locale: r.locale,
 			appVersion: r.appVersion, lastSeenAt: tx.Now, createdAt: tx.Now,
 		})
 		if err != nil {
@@ -130,6 +130,16 @@ func (s *Service) Ended(ctx context.Context, tx *db.Tx, accountID, applicationID
 	default:
 		return removeOfConnection(ctx, tx, accountID, applicationID)
 	}
+}
+
+// EndSession deletes, in tx, the browsers that registered themselves in a session of the account.
+func (s *Service) EndSession(ctx context.Context, tx *db.Tx, accountID, session int64) error {
+	return removeOfSession(ctx, tx, accountID, session)
+}
+
+// EndOtherSessions is EndSession for all sessions of the account except one, or all when that is 0.
+func (s *Service) EndOtherSessions(ctx context.Context, tx *db.Tx, accountID, session int64) error {
+	return removeOfOtherSessions(ctx, tx, accountID, session)
 }
 
 // Announce pushes a new notification to the account's devices, after the transaction that creates it.

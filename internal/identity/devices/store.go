@@ -10,7 +10,7 @@ import (
 // deviceRows reads devices.
 var deviceRows = db.Map(func(d *device) db.Fields {
 	return db.Fields{
-		"id": &d.id, "account_id": &d.accountID, "application_id": &d.applicationID, "platform": &d.platform,
+		"id": &d.id, "account_id": &d.accountID, "application_id": &d.applicationID, "session_id": &d.sessionID, "platform": &d.platform,
 		"token_hash": &d.hash, "token": &d.token, "name": &d.name, "locale": &d.locale, "app_version": &d.appVersion,
 		"last_seen_at": &d.lastSeenAt, "created_at": &d.createdAt,
 	}
@@ -35,11 +35,11 @@ func upsert(ctx context.Context, tx *db.Tx, d device) (stored device, fresh bool
 	if err != nil {
 		return d, false, err
 	}
-	stored, err = deviceRows.Scan(tx.QueryRow(ctx, `INSERT INTO devices (account_id, application_id, platform, token_hash, token, name, locale, app_version, last_seen_at, created_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) ON CONFLICT (token_hash) DO UPDATE SET account_id = excluded.account_id,
-			application_id = excluded.application_id, platform = excluded.platform, token = excluded.token, name = excluded.name, locale = excluded.locale,
+	stored, err = deviceRows.Scan(tx.QueryRow(ctx, `INSERT INTO devices (account_id, application_id, session_id, platform, token_hash, token, name, locale, app_version, last_seen_at, created_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) ON CONFLICT (token_hash) DO UPDATE SET account_id = excluded.account_id,
+			application_id = excluded.application_id, session_id = excluded.session_id, platform = excluded.platform, token = excluded.token, name = excluded.name, locale = excluded.locale,
 			app_version = excluded.app_version, last_seen_at = excluded.last_seen_at RETURNING `+deviceRows.Columns(),
-		d.accountID, d.applicationID, d.platform, d.hash, d.token, d.name, d.locale, d.appVersion, d.lastSeenAt, d.createdAt))
+		d.accountID, d.applicationID, d.sessionID, d.platform, d.hash, d.token, d.name, d.locale, d.appVersion, d.lastSeenAt, d.createdAt))
 	return stored, fresh, err
 }
 
@@ -72,6 +72,16 @@ func removeOfApplication(ctx context.Context, tx *db.Tx, applicationID int64) er
 
 func removeOfConnection(ctx context.Context, tx *db.Tx, accountID, applicationID int64) error {
 	_, err := tx.Exec(ctx, `DELETE FROM devices WHERE account_id = $1 AND application_id = $2`, accountID, applicationID)
+	return err
+}
+
+func removeOfSession(ctx context.Context, tx *db.Tx, accountID, session int64) error {
+	_, err := tx.Exec(ctx, `DELETE FROM devices WHERE account_id = $1 AND session_id = $2`, accountID, session)
+	return err
+}
+
+func removeOfOtherSessions(ctx context.Context, tx *db.Tx, accountID, session int64) error {
+	_, err := tx.Exec(ctx, `DELETE FROM devices WHERE account_id = $1 AND session_id NOT IN (0, $2)`, accountID, session)
 	return err
 }
 
