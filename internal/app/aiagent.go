@@ -111,7 +111,7 @@ func (s servedPlaces) Place(ctx context.Context, accountID, serviceID int64) (p 
 	if on.Sandbox || origin.Hostname() == "" || strings.HasSuffix(origin.Hostname(), ".invalid") {
 		return p, nil // it is served nowhere
 	}
-	p.Local = on.Panel == config.PanelNode || s.cfg.AllowLoopbackTargets
+	p.Local = servedHere(s.cfg, on.Panel)
 	switch origin.Scheme {
 	case "http":
 		p.HTTP, p.HTTPS = at(origin, "80"), net.JoinHostPort(origin.Hostname(), "443")

@@ -6,7 +6,6 @@ import (
 
 	"stead.dev/stead/internal/agent/insights"
 	"stead.dev/stead/internal/monitoring/scans"
-	"stead.dev/stead/internal/platform/config"
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/dnsquery"
 	"stead.dev/stead/internal/port/panel"
@@ -38,7 +37,7 @@ func (s auditedServices) Place(ctx context.Context, accountID, serviceID int64) 
 	}
 	p := insights.Place{
 		Site: insights.Site{
-			Host: on.Domain, Addresses: on.Addresses(), OriginURL: on.OriginURL, Local: on.Panel == config.PanelNode || s.cfg.AllowLoopbackTargets,
+			Host: on.Domain, Addresses: on.Addresses(), OriginURL: on.OriginURL, Local: servedHere(s.cfg, on.Panel),
 		},
 		Refusal: on.Changeable(), Visible: !on.Sandbox, Ref: on.Ref,
 	}

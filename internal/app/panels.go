@@ -358,3 +358,8 @@ func (c *core) contentPanels(as role) site.Panels {
 	}
 	return far
 }
+
+// servedHere tells whether the sites on a panel may be asked at loopback addresses: those of the node in this process.
+func servedHere(cfg config.Config, panelName string) bool {
+	return panelName == config.PanelNode || cfg.AllowLoopbackTargets
+}

@@ -71,6 +71,7 @@ import (
 	"stead.dev/stead/internal/platform/module"
 	"stead.dev/stead/internal/platform/nameserver"
 	"stead.dev/stead/internal/platform/outbox"
+	"stead.dev/stead/internal/platform/outgoing"
 	"stead.dev/stead/internal/platform/throttle"
 	"stead.dev/stead/internal/port/gateway"
 	"stead.dev/stead/internal/port/gateway/bank"
@@ -238,7 +239,9 @@ func (c *core) build(ctx context.Context, as role) (err error) {
 		return err
 	}
 	c.backups = backups.New(backups.Config{Base: base, Clock: c.clock, Events: c.outbox, Log: c.log, Box: c.box})
-	c.moves = moves.New(moves.Config{Base: base, Clock: c.clock, Wait: c.cfg.MoveWait, Log: c.log})
+	c.moves = moves.New(moves.Config{
+		Base: base, Clock: c.clock, Wait: c.cfg.MoveWait, Machines: outgoing.Machine{Local: c.cfg.AllowLoopbackTargets}, Log: c.log,
+	})
 	c.databases = databases.New(databases.Config{Base: base, Events: c.outbox, Secrets: c.credentials})
 	c.cron = cron.New(cron.Config{Base: base, Clock: c.clock})
 	c.php = php.New(php.Config{Base: base, Clock: c.clock})
@@ -391,7 +394,7 @@ func (c *core) oldestJobs(ctx context.Context) (map[string]time.Duration, error)
 
 // introduce gives each section what it needs of the others. All of them must exist.
 func (c *core) introduce() {
-	c.accounts.Connect(account.Needs{Grants: c.oauth, Referrals: c.loyalty})
+	c.accounts.Connect(account.Needs{Grants: accountGrants{c.oauth, c.devices}, Referrals: c.loyalty})
 	c.catalog.Connect(catalog.Needs{Audience: c.webhooks, Rates: c.reseller})
 	c.oauth.Connect(oauth.Needs{Ending: applicationEnds{c.accounts, c.devices}.ended})
 	c.notifications.Connect(notifications.Needs{Pushes: c.devices})

@@ -77,7 +77,7 @@ func (a *agent) restart(t *testing.T) {
 func newShopOfNodes(t *testing.T) (in *installation, p *process, c *customer, node func(name string) *agent) {
 	t.Helper()
 	control, store := testkit.Address(t), filepath.Join(t.TempDir(), "backups")
-	in = newInstallation(t, "STEAD_PANEL=nodes", "STEAD_NODES_LISTEN="+control, "STEAD_NODES_URL=https://"+control)
+	in = newInstallation(t, "STEAD_PANEL=nodes", "STEAD_NODES_LISTEN="+control, "STEAD_NODES_URL=https://"+control, "STEAD_ALLOW_LOOPBACK_TARGETS=true")
 	in.env = append(in.env, "STEAD_NODE_LISTEN=off", "STEAD_MOVE_WAIT=1s")
 	p = in.serve(t, "--demo")
 	c = p.signIn(t)

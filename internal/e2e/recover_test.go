@@ -82,7 +82,7 @@ func TestADeadMachinesAccountsAreBackFromS3(t *testing.T) {
 	dns, control := testkit.Port(t), testkit.Address(t)
 	one.ca = startPebble(t, one.ports["http"], 1, dns)
 	two.ca = one.ca
-	in := newInstallation(t, append(one.ca.environment(dns), "STEAD_PANEL=nodes", "STEAD_NODES_LISTEN="+control, "STEAD_NODES_URL=https://"+control)...)
+	in := newInstallation(t, append(one.ca.environment(dns), "STEAD_PANEL=nodes", "STEAD_NODES_LISTEN="+control, "STEAD_NODES_URL=https://"+control, "STEAD_ALLOW_LOOPBACK_TARGETS=true")...)
 	in.env = append(in.env, "STEAD_NODE_LISTEN=off")
 	p := in.serve(t, "--demo")
 	c := p.signIn(t)

@@ -293,7 +293,7 @@ func (s *Service) address(ctx context.Context, m Move) (to panel.Forward, _ erro
 		return to, err
 	}
 	for _, text := range of.Addresses() {
-		if ip, err := netip.ParseAddr(text); err == nil {
+		if ip, err := netip.ParseAddr(text); err == nil && s.Machines.Allows(ip) {
 			to = panel.Forward{
 				HTTP: netip.AddrPortFrom(ip, 80).String(), HTTPS: netip.AddrPortFrom(ip, 443).String(), Mail: netip.AddrPortFrom(ip, 25).String(),
 			}
@@ -315,7 +315,7 @@ func (s *Service) address(ctx context.Context, m Move) (to panel.Forward, _ erro
 	// A machine that is used as it is may answer at another port.
 	if u, err := url.Parse(of.OriginURL); err == nil && u.Scheme == "http" {
 		host, port := u.Hostname(), u.Port()
-		if at, err := netip.ParseAddrPort(net.JoinHostPort(host, port)); err == nil {
+		if at, err := netip.ParseAddrPort(net.JoinHostPort(host, port)); err == nil && s.Machines.Allows(at.Addr()) {
 			to = panel.Forward{HTTP: at.String()}
 		}
 	}

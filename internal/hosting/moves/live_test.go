@@ -462,3 +462,19 @@ func TestOperatorsSayWhereToByLabels(t *testing.T) {
 		w.served(second, 1)
 	})
 }
+
+// TestVisitorsArePassedOnToMachinesOnly: a machine names its addresses itself, and may be in the hands of somebody else.
+func TestVisitorsArePassedOnToMachinesOnly(t *testing.T) {
+	engines(t, func(w *world) {
+		for address, want := range map[string]string{
+			"192.0.2.1": "192.0.2.1:80", "10.0.0.7": "10.0.0.7:80", "127.0.0.1": "", "169.254.169.254": "", "0.0.0.0": "", "::ffff:127.0.0.1": "",
+		} {
+			w.exec(`UPDATE test_services SET ipv4 = $1`, address)
+			to, err := w.address(w.T.Context(), Move{ServiceID: 7, To: first})
+			w.must(err)
+			if to.HTTP != want {
+				t.Errorf("%s: visitors are passed on to %q, want %q", address, to.HTTP, want)
+			}
+		}
+	})
+}

@@ -16,6 +16,7 @@ import (
 	"stead.dev/stead/internal/platform/fault"
 	"stead.dev/stead/internal/platform/labels"
 	"stead.dev/stead/internal/platform/nodelink"
+	"stead.dev/stead/internal/platform/outgoing"
 	"stead.dev/stead/internal/platform/page"
 	"stead.dev/stead/internal/port/panel"
 )
@@ -26,7 +27,9 @@ type Config struct {
 	Clock clock.Clock
 	// Wait is the most that a move waits until caches have forgotten where the service was; 0: none waits.
 	Wait time.Duration
-	Log  *slog.Logger
+	// Machines decides which of the addresses that a machine names for itself others pass visitors on to.
+	Machines outgoing.Machine
+	Log      *slog.Logger
 }
 
 // Services are the services that move.

@@ -27,7 +27,7 @@ const (
 
 type originKey struct{}
 
-// transport opens a connection for each request. A target's own origin, where it has one, is dialled unjudged.
+// transport opens a connection for each request. A target's own origin, where it has one, is judged as a machine.
 func (p *Prober) transport(verify bool) http.RoundTripper {
 	return &http.Transport{
 		Proxy: nil, // a proxy would resolve the name itself

@@ -56,8 +56,8 @@ type Target struct {
 	TimeoutMS   int    `json:"timeout_ms"`
 	Follow      bool   `json:"follow_redirects,omitempty"`
 	Verify      bool   `json:"verify_tls,omitempty"`
-	// Origin is the address, host:port, that is dialled whatever the host of the URL resolves to, and that is not
-	// judged. It is for the checks of our own services.
+	// Origin is the address, host:port, that is dialled whatever the host of the URL resolves to, and that is judged as
+	// one of a machine (outgoing.Machine). It is for the checks of our own services.
 	Origin string `json:"origin,omitempty"`
 
 	// Header is sent to the origin of the URL. It is not part of the JSON: its values are secret.
@@ -168,7 +168,7 @@ const (
 func New(c Config) *Prober {
 	p := &Prober{Config: c, guard: outgoing.Guard{AllowLoopback: c.AllowLoopback}, resolver: resolverOf(c.Nameservers), maxBody: maxBody, maxMatch: maxMatch}
 	p.dialer = &net.Dialer{Control: p.guard.Control, Resolver: p.resolver}
-	p.ours = &net.Dialer{}
+	p.ours = &net.Dialer{Control: outgoing.Machine{Local: c.AllowLoopback || c.Local != nil}.Control}
 	p.checked, p.lenient = p.transport(true), p.transport(false)
 	return p
 }

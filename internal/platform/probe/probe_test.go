@@ -210,11 +210,21 @@ func TestOwnOriginsAreDialledWhateverTheName(t *testing.T) {
 		http.Redirect(w, r, "https://elsewhere.example/", http.StatusFound)
 	}))
 	t.Cleanup(s.Close)
-	r := prober(probe.Config{}).Check(t.Context(), probe.Target{
+	r := near().Check(t.Context(), probe.Target{
 		Type: probe.HTTP, URL: "http://shop.example/", Follow: true, Statuses: []string{"100-499"}, Origin: s.Listener.Addr().String(),
 	})
 	if !r.OK || r.HTTPStatus != http.StatusFound {
 		t.Errorf("%+v", r)
+	}
+
+	// A machine names its addresses itself, so they lead neither to who checks nor to the metadata service of a cloud.
+	for _, origin := range []string{s.Listener.Addr().String(), "169.254.169.254:80"} {
+		r = prober(probe.Config{}).Check(t.Context(), probe.Target{
+			Type: probe.HTTP, URL: "http://shop.example/", Statuses: []string{"100-499"}, Origin: origin,
+		})
+		if r.OK || r.ErrorKey != probe.KeyBlocked {
+			t.Errorf("%s: %+v", origin, r)
+		}
 	}
 }
 
