@@ -1,6 +1,7 @@
 package app
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"net/netip"
@@ -38,7 +39,7 @@ func TestStaffSignInAsACustomer(t *testing.T) {
 		another, anothersSession := session(auth.Support)
 		enter := func(of int64, cookie string, header ...string) answer {
 			t.Helper()
-			in, err := a.admin.SignInAs(t.Context(), fmt.Sprint(customer), of, "Ticket 17")
+			in, err := a.admin.SignInAs(asSupport(t, of), fmt.Sprint(customer), "Ticket 17")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -57,7 +58,7 @@ func TestStaffSignInAsACustomer(t *testing.T) {
 			}
 		}
 
-		in, err := a.admin.SignInAs(t.Context(), fmt.Sprint(customer), member, "Ticket 17")
+		in, err := a.admin.SignInAs(asSupport(t, member), fmt.Sprint(customer), "Ticket 17")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -131,7 +132,7 @@ func TestStaffSignInAsACustomer(t *testing.T) {
 			t.Errorf("an application asks who acts, without a page: %s, to %s", got, got.header.Get("Location"))
 		}
 
-		unused, err := a.admin.SignInAs(t.Context(), fmt.Sprint(customer), member, "Ticket 17")
+		unused, err := a.admin.SignInAs(asSupport(t, member), fmt.Sprint(customer), "Ticket 17")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -187,4 +188,10 @@ func setCookie(r answer, name string) string {
 		}
 	}
 	return ""
+}
+
+// asSupport is a request of a member of staff.
+func asSupport(t *testing.T, member int64) context.Context {
+	t.Helper()
+	return auth.WithActor(t.Context(), auth.Actor{AccountID: member, Role: auth.Support, Via: auth.ViaPanel})
 }

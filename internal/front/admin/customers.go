@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"stead.dev/stead/internal/platform/auth"
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/fault"
 	"stead.dev/stead/internal/platform/money"
@@ -216,8 +217,8 @@ type SignIn struct {
 }
 
 // SignInAs lets a member of staff sign in to a customer's account. The session is marked, shows no secrets and ends after an
-// hour; the customer sees it in the security log.
-func (a *Admin) SignInAs(ctx context.Context, who string, staffID int64, reason string) (SignIn, error) {
+// hour; the customer sees it in the security log. The member of staff is the actor of ctx.
+func (a *Admin) SignInAs(ctx context.Context, who, reason string) (SignIn, error) {
 	u, err := a.User(ctx, who)
 	if err != nil {
 		return SignIn{}, err
@@ -225,6 +226,7 @@ func (a *Admin) SignInAs(ctx context.Context, who string, staffID int64, reason 
 	if u.Role != "" {
 		return SignIn{}, errStaffAccount.New()
 	}
-	ticket, until, err := a.Accounts.ActAs(a.change(ctx, "account.sign_in_as", reason, subject{kind: "account", key: strconv.FormatInt(u.ID, 10), account: u.ID}), staffID, u.ID)
+	ctx = a.change(ctx, "account.sign_in_as", reason, accountSubject(u.ID))
+	ticket, until, err := a.Accounts.ActAs(ctx, auth.ActorOf(ctx), u.ID)
 	return SignIn{URL: a.BaseURL + "/staff/enter?ticket=" + ticket, ExpiresAt: until}, err
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"stead.dev/stead/internal/platform/auth"
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/fault"
 	"stead.dev/stead/internal/platform/secret"
@@ -21,8 +22,8 @@ const (
 
 // ActAs opens a session of a member of staff in the account of a customer. Enter exchanges the ticket for the session's token
 // within a minute, once. The owner sees it in the security log. It ends when the member of staff gets another role or password, or
-// ends other sessions.
-func (s *Service) ActAs(ctx context.Context, staffID, accountID int64) (ticket string, until time.Time, err error) {
+// ends other sessions; fault.Forbidden when the role is another already.
+func (s *Service) ActAs(ctx context.Context, staff auth.Actor, accountID int64) (ticket string, until time.Time, err error) {
 	ticket = secret.Token(ticketPrefix, 32)
 	err = s.change(ctx, accountID, func(ctx context.Context, tx *db.Tx) error {
 		p, err := profile(ctx, tx, accountID)
@@ -32,8 +33,19 @@ func (s *Service) ActAs(ctx context.Context, staffID, accountID int64) (ticket s
 		if p.Sandbox || p.SuspendedAt != nil {
 			return fault.AccountSuspended.New()
 		}
+		// The member's row is held: a role that is taken at this moment ends this session too, or is seen here.
+		if err := lockUser(ctx, tx, staff.AccountID); err != nil {
+			return err
+		}
+		member, err := profile(ctx, tx, staff.AccountID)
+		if err != nil {
+			return err
+		}
+		if member.Role == "" || member.Role != staff.Role {
+			return fault.Forbidden.New()
+		}
 		until = tx.Now.Add(actingLife)
-		return insertActing(ctx, tx, accountID, staffID, secret.Hash(ticket), until)
+		return insertActing(ctx, tx, accountID, staff.AccountID, secret.Hash(ticket), until)
 	})
 	return ticket, until, err
 }

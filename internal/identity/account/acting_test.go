@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"stead.dev/stead/internal/platform/auth"
+	"stead.dev/stead/internal/platform/fault"
 )
 
 // TestSessionsOfStaffAsCustomersEndWithTheirOwn: who has taken a member of staff's session over may be in a customer's account too.
@@ -15,6 +16,13 @@ func TestSessionsOfStaffAsCustomersEndWithTheirOwn(t *testing.T) {
 			return w.ChangePassword(t.Context(), s, goodPassword, "another horse battery", home)
 		},
 		"the other sessions end": func(t *testing.T, w *world, s Session) error { return w.EndOtherSessions(t.Context(), s) },
+		"it signs out": func(t *testing.T, w *world, s Session) error {
+			other, err := w.SignIn(t.Context(), s.Account.Email, goodPassword, home)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return w.SignOut(t.Context(), other.Token)
+		},
 		"one session ends": func(t *testing.T, w *world, s Session) error {
 			other, err := w.SignIn(t.Context(), s.Account.Email, goodPassword, home)
 			if err != nil {
@@ -31,7 +39,8 @@ func TestSessionsOfStaffAsCustomersEndWithTheirOwn(t *testing.T) {
 			each(t, func(t *testing.T, w *world) {
 				staff := w.anna(t)
 				member := staff.Session.Account.ID
-				if err := w.SetRole(t.Context(), member, auth.Support); err != nil {
+				support := auth.Actor{AccountID: member, Role: auth.Support}
+				if err := w.SetRole(t.Context(), member, support.Role); err != nil {
 					t.Fatal(err)
 				}
 				customer, err := w.Create(t.Context(), NewAccount{Email: "bob@stead.test", Name: "Bob", Password: goodPassword, Verified: true})
@@ -42,7 +51,7 @@ func TestSessionsOfStaffAsCustomersEndWithTheirOwn(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				ticket, _, err := w.ActAs(t.Context(), member, customer.ID)
+				ticket, _, err := w.ActAs(t.Context(), support, customer.ID)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -50,7 +59,7 @@ func TestSessionsOfStaffAsCustomersEndWithTheirOwn(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				unused, _, err := w.ActAs(t.Context(), member, customer.ID)
+				unused, _, err := w.ActAs(t.Context(), support, customer.ID)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -72,4 +81,25 @@ func TestSessionsOfStaffAsCustomersEndWithTheirOwn(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestARoleThatIsTakenOpensNoSession: the request was let in by the role that it had.
+func TestARoleThatIsTakenOpensNoSession(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *world) {
+		staff := w.anna(t).Session
+		customer, err := w.Create(t.Context(), NewAccount{Email: "bob@stead.test", Name: "Bob", Password: goodPassword, Verified: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, role := range []auth.Role{auth.ReadOnly, ""} {
+			if err := w.SetRole(t.Context(), staff.Account.ID, role); err != nil {
+				t.Fatal(err)
+			}
+			_, _, err := w.ActAs(t.Context(), auth.Actor{AccountID: staff.Account.ID, Role: auth.Support}, customer.ID)
+			if !errors.Is(err, fault.Forbidden) {
+				t.Errorf("as %q: %v", role, err)
+			}
+		}
+	})
 }

@@ -381,11 +381,14 @@ func (s *Service) endSessions(ctx context.Context, tx *db.Tx, account, except in
 	return s.Grants.EndOtherSessions(ctx, tx, account, except)
 }
 
-// SignOut ends the session of a token, if there is one.
+// SignOut ends the session of a token, if there is one, and those in which its member of staff acts as others.
 func (s *Service) SignOut(ctx context.Context, token string) error {
 	return s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
 		account, id, err := endSessionByToken(ctx, tx, secret.Hash(token))
 		if err != nil || id == 0 {
+			return err
+		}
+		if err := endActing(ctx, tx, account); err != nil {
 			return err
 		}
 		return s.Grants.EndSession(ctx, tx, account, id)

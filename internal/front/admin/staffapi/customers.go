@@ -77,8 +77,8 @@ func (s *Service) customers() []api.Route {
 		"Sign in as a customer", care, nil)
 	enter.Description = "The address is opened in the same browser within a minute, once. The session is marked, shows no secrets, ends after an hour, and " +
 		"stands in the customer's security log; what is changed in it is recorded in the audit log."
-	enter.Handle = func(ctx context.Context, p auth.Principal, in *accountReasonIn) (*admin.SignIn, error) {
-		return pointer(a.SignInAs(ctx, in.who(), p.AccountID, in.Body.Reason))
+	enter.Handle = func(ctx context.Context, _ auth.Principal, in *accountReasonIn) (*admin.SignIn, error) {
+		return pointer(a.SignInAs(ctx, in.who(), in.Body.Reason))
 	}
 	return []api.Route{
 		read("dashboard", "/dashboard", "How the company is doing, and what is stuck", everyone, func(ctx context.Context, _ *struct{}) (*admin.Dashboard, error) {
