@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"runtime"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -16,25 +17,25 @@ import (
 	"stead.dev/stead/internal/port/panel"
 )
 
-// slow is a facility whose Apply waits while gate is set.
+// slow is a facility whose Apply waits while gate is set. The node's own round may call it, too.
 type slow struct {
-	gate    chan struct{}
+	gate    atomic.Pointer[chan struct{}]
 	waiting chan struct{}
 }
 
 func (*slow) Capability() panel.Capability                   { return "slow" }
 func (*slow) Remove(context.Context, accounts.Account) error { return nil }
 func (s *slow) Apply(context.Context, accounts.Account) error {
-	if gate := s.gate; gate != nil {
+	if gate := s.gate.Load(); gate != nil {
 		s.waiting <- struct{}{}
-		<-gate
+		<-*gate
 	}
 	return nil
 }
 
 // A certificate that is set while its account is being removed waits for the end, and not each for the other.
 func TestACertificateIsSetWhileItsAccountEnds(t *testing.T) {
-	dir, s := t.TempDir(), &slow{waiting: make(chan struct{})}
+	dir, s := t.TempDir(), &slow{waiting: make(chan struct{}, 10)}
 	n, err := New(t.Context(), Config{
 		Dir: dir, Log: slog.New(slog.DiscardHandler), Now: time.Now,
 		Facilities: func(n *Node) ([]facility.Facility, error) {
@@ -50,7 +51,8 @@ func TestACertificateIsSetWhileItsAccountEnds(t *testing.T) {
 	key, err := bundle.KeyPEM()
 	must(t, err)
 
-	s.gate = make(chan struct{})
+	gate := make(chan struct{})
+	s.gate.Store(&gate)
 	applied, ended, set := make(chan error, 1), make(chan error, 1), make(chan error, 1)
 	go func() { applied <- n.apply(t.Context(), "1") }()
 	<-s.waiting
@@ -62,8 +64,7 @@ func TestACertificateIsSetWhileItsAccountEnds(t *testing.T) {
 		set <- err
 	}()
 	until(t, "the change waits", func() bool { return waits("(*Driver).set(") })
-	gate := s.gate
-	s.gate = nil
+	s.gate.Store(nil)
 	close(gate)
 	must(t, <-applied)
 	until(t, "the account ends", func() bool {
