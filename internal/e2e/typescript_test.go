@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"os/exec"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -58,11 +59,12 @@ func inBrowser(t *testing.T, folder, module string, query url.Values) string {
 	defer server.Close()
 	browser := exec.CommandContext(t.Context(), "chromium-headless-shell", "--no-sandbox", "--disable-gpu", "--user-data-dir="+t.TempDir(),
 		"--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1", server.URL+"/?"+query.Encode())
+	browser.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // Debian's program is a script that starts the browser
 	if err := browser.Start(); err != nil {
 		t.Fatal(err)
 	}
 	defer func() {
-		_ = browser.Process.Kill()
+		_ = syscall.Kill(-browser.Process.Pid, syscall.SIGKILL)
 		_ = browser.Wait()
 	}()
 	select {
