@@ -100,6 +100,8 @@ type registry struct {
 	Contacts map[registrar.Role]string `json:"contacts"`
 	Hosts    []registrar.Host          `json:"hosts"`
 	DS       []registrar.DS            `json:"ds"`
+	// Missing is since when it has not shown the domain as ours, without a proof that it has gone.
+	Missing *time.Time `json:"missing,omitempty"`
 }
 
 // with returns the row updated by the registry's answer.

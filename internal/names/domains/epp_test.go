@@ -23,14 +23,33 @@ func onEPP(t *testing.T, d *db.DB, clk *clock.Fake) (*world, *epptest.Server) {
 	t.Helper()
 	w := newWorld(t, d, clk)
 	registry := epptest.New(t, clk)
+	w.Registrars = registrars{known(t, registry, clk, epptest.User)}
+	w.exec(`UPDATE test_purse SET balance = 100000000`)
+	return w, registry
+}
+
+// known is a client of a registry that takes a name for ours there.
+func known(t *testing.T, registry *epptest.Server, clk *clock.Fake, sponsor string) registrar.Registrar {
+	t.Helper()
 	c := epp.New(epp.Config{
-		Address: registry.Address, User: epptest.User, Password: epptest.Password, TLS: registry.Trust(), Clock: clk,
+		Address: registry.Address, User: epptest.User, Password: epptest.Password, Sponsor: sponsor, TLS: registry.Trust(), Clock: clk,
 		Log: slog.New(slog.DiscardHandler),
 	})
 	t.Cleanup(func() { _ = c.Close() })
-	w.Registrars = registrars{c}
-	w.exec(`UPDATE test_purse SET balance = 100000000`)
-	return w, registry
+	return c
+}
+
+// unanswered loses the answers to what is paid for.
+type unanswered struct{ registrar.Registrar }
+
+func (u unanswered) Register(ctx context.Context, in registrar.Registration) (registrar.Domain, error) {
+	_, _ = u.Registrar.Register(ctx, in)
+	return registrar.Domain{}, &registrar.Error{Kind: registrar.Unknown}
+}
+
+func (u unanswered) Renew(ctx context.Context, in registrar.Renewal) (registrar.Domain, error) {
+	_, _ = u.Registrar.Renew(ctx, in)
+	return registrar.Domain{}, &registrar.Error{Kind: registrar.Unknown}
 }
 
 // end works on the newest operation until it is decided.
@@ -342,6 +361,93 @@ func TestADomainThatTheRegistryNoLongerShowsIsGone(t *testing.T) {
 		}
 		w.same("gone", TransferredOut, w.status(first))
 		w.same("told", 2, w.told("domain.transferred_out"))
+	})
+}
+
+// With a wrong name of ours, or at another registry, such as one for tests, no domain is shown as ours. None is lost by that, and
+// what was paid for stays paid.
+func TestAWrongSettingLosesNoDomain(t *testing.T) {
+	t.Parallel()
+	testkit.Engines(t, func(t *testing.T, d *db.DB, clk *clock.Fake) {
+		w, registry := onEPP(t, d, clk)
+		right := w.Registrars
+		first, second, third := w.registered("first.com"), w.registered("second.com"), w.registered("third.example")
+		w.Registrars = registrars{unanswered{known(t, registry, clk, epptest.User)}}
+		w.renew(first, false)
+		renewal := w.op()
+		fourth := w.order("fourth.com", "")
+		registration := w.op()
+		work := func(what string) {
+			t.Helper()
+			for _, op := range []int64{renewal, registration} {
+				if err := w.Work(t.Context(), op); !errors.Is(err, errLater) {
+					t.Fatalf("%s, operation %d: %v", what, op, err)
+				}
+			}
+			w.same(what+": money", 2, w.number(`SELECT count(*) FROM test_orders WHERE state = 'held'`))
+		}
+		work("without an answer")
+		for what, wrong := range map[string]registrar.Registrar{
+			"another name": known(t, registry, clk, "somebody"), "another registry": known(t, epptest.New(t, clk), clk, epptest.User),
+		} {
+			w.Registrars = registrars{wrong}
+			for range 20 {
+				clk.Advance(24 * time.Hour)
+				for _, id := range []int64{first, second, third} {
+					if err := w.Step(t.Context(), id); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			work(what)
+			for _, id := range []int64{first, second, third} {
+				w.same(what, Active, w.status(id))
+			}
+		}
+		w.Registrars = right
+		for _, op := range []int64{renewal, registration} {
+			if err := w.Work(t.Context(), op); err != nil {
+				t.Fatal(err)
+			}
+		}
+		w.same("money", 0, w.number(`SELECT count(*) FROM test_orders WHERE state <> 'held captured'`))
+		w.same("registered", 1, registry.Created("fourth.com"))
+		w.same("renewed", 1, registry.Renewed("first.com"))
+		for _, id := range []int64{first, second, third, fourth} {
+			if err := w.Step(t.Context(), id); err != nil {
+				t.Fatal(err)
+			}
+			w.same("at last", Active, w.status(id))
+			if since := mustGet(t, d, id).registry.Missing; since != nil {
+				t.Errorf("domain %d is missing since %v", id, since)
+			}
+		}
+		w.same("told", 0, w.told("domain.transferred_out")+w.told("domain.deleted")+w.told("domain.renewal_failed"))
+	})
+}
+
+// The only domain here that goes away without anybody having seen the request has gone when the registry has said so for two weeks.
+func TestTheOnlyDomainMayGo(t *testing.T) {
+	t.Parallel()
+	testkit.Engines(t, func(t *testing.T, d *db.DB, clk *clock.Fake) {
+		w, registry := onEPP(t, d, clk)
+		id := w.registered("only.com")
+		code, err := w.AuthCode(t.Context(), 1, id, "the test")
+		if err == nil {
+			err = registry.RequestTransferOut("only.com", code)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		registry.Decide("only.com", true)
+		for day := range 15 {
+			w.same(fmt.Sprintf("on day %d", day), Active, w.status(id))
+			if err := w.Step(t.Context(), id); err != nil {
+				t.Fatal(err)
+			}
+			clk.Advance(24 * time.Hour)
+		}
+		w.same("in the end", TransferredOut, w.status(id))
 	})
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"stead.dev/stead/internal/platform/db"
@@ -41,9 +42,9 @@ func (s *Service) Step(ctx context.Context, id int64) error {
 		return nil
 	}
 	kept, err := s.observe(ctx, r, id, false)
-	if err != nil && registrar.KindOf(err) == registrar.NotOurs {
-		s.Log.ErrorContext(ctx, "domains: the registry does not show a domain of ours, and nothing says that it has gone", "domain", d.name)
-		return s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error { return postpone(ctx, tx, id, tx.Now.Add(lookEvery)) })
+	if errors.Is(err, errDoubted) {
+		s.Log.ErrorContext(ctx, doubted, "domain", d.name, "error", err)
+		return s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error { return doubt(ctx, tx, id) })
 	}
 	if err != nil || !kept {
 		return err
@@ -117,13 +118,24 @@ func (s *Service) observe(ctx context.Context, r registrar.Registrar, id int64, 
 			return false, err
 		}
 		now, err := r.Info(ctx, d.name)
-		if err != nil && registrar.KindOf(err) == registrar.NotOurs && s.left(ctx, r, d) {
-			now, err = registrar.Domain{Name: d.name}, nil
+		if err == nil && !now.Ours {
+			err = &registrar.Error{Kind: registrar.NotOurs}
 		}
-		if err != nil && registrar.KindOf(err) != registrar.NotFound {
+		gone := err != nil && registrar.KindOf(err) == registrar.NotFound
+		if gone || err != nil && registrar.KindOf(err) == registrar.NotOurs {
+			left, failure := s.left(ctx, r, d, gone)
+			switch {
+			case failure != nil:
+				return true, failure
+			case left:
+				now, err = registrar.Domain{Name: d.name}, nil
+			default:
+				err = fmt.Errorf("%w: %w", errDoubted, err)
+			}
+		}
+		if err != nil {
 			return true, fmt.Errorf("domains: %s: %w", d.name, err)
 		}
-		gone := err != nil
 		err = s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error { return s.follow(ctx, tx, d, now, gone, newContacts) })
 		if !errors.Is(err, errSeen) {
 			return !gone && now.Ours, err
@@ -132,19 +144,53 @@ func (s *Service) observe(ctx context.Context, r registrar.Registrar, id int64, 
 	return true, errSeen
 }
 
-// left reports whether a domain that the registry no longer shows belongs to another registrar now. The registry may
-// also show us nothing at all; so left requires that somebody has requested the domain, or that another domain of its
-// zone is shown.
-func (s *Service) left(ctx context.Context, r registrar.Registrar, d domain) bool {
-	if d.transferOut {
-		return true
+// errDoubted says that the registry does not show a domain of ours, and that nothing proves that it has gone.
+var errDoubted = errors.New("domains: nothing proves that the domain has gone")
+
+// doubted is what the operator reads of it.
+const doubted = "domains: the registry does not show a domain of ours, and nothing proves that it has gone; " +
+	"check epp_address, epp_user and epp_sponsor"
+
+// doubtFor is how long the registry must not have shown a domain that no other domain of its zone proves gone.
+const doubtFor = 14 * 24 * time.Hour
+
+// left reports whether a domain that the registry does not show as ours has gone: to another registrar, or, when gone is
+// set, for ever. The reading may also come of a wrong account or address, which would lose all domains at once, so left
+// requires a proof: somebody has requested the domain, or the registry shows another domain of its zone as ours. After
+// doubtFor a domain of any zone proves it; where no other is active here, the time alone does. A domain that is not paid
+// any more may be gone without a proof.
+func (s *Service) left(ctx context.Context, r registrar.Registrar, d domain, gone bool) (bool, error) {
+	now := s.Clock.Now()
+	if d.transferOut || gone && d.dated() && !now.Before(*d.expiresAt) {
+		return true, nil
 	}
-	other, err := readLast(ctx, s.DB, d)
+	zone, since := d.tld, d.registry.Missing
+	long := since != nil && now.Sub(*since) >= doubtFor
+	if long {
+		zone = ""
+	}
+	shown, others, err := s.showsAnother(ctx, r, d, zone)
+	return shown || long && !others, err
+}
+
+// maxProofs bounds how many other domains the registry is asked about.
+const maxProofs = 3
+
+// showsAnother reports whether the registry shows another domain as ours, of a zone or, when that is empty, of any. It then
+// is the right registry, and knows us by the right name. others says that it should show one.
+func (s *Service) showsAnother(ctx context.Context, r registrar.Registrar, d domain, zone string) (shown, others bool, err error) {
+	all, err := listOthers(ctx, s.DB, d, zone)
 	if err != nil {
-		return false
+		return false, false, err
 	}
-	shown, err := r.Info(ctx, other)
-	return err == nil && shown.Ours
+	others = len(all) > 0
+	all = slices.DeleteFunc(all, func(other domain) bool { return other.registry.Missing != nil }) // they prove nothing
+	for _, other := range all[:min(len(all), maxProofs)] {
+		if now, err := r.Info(ctx, other.name); err == nil && now.Ours {
+			return true, true, nil
+		}
+	}
+	return false, others, nil
 }
 
 // follow stores the registry's answer when the row has not changed since it was read; otherwise it returns errSeen.

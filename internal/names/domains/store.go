@@ -141,11 +141,32 @@ func liveExpiry(ctx context.Context, q db.Querier, name string) (at *time.Time, 
 	return at, err
 }
 
-// readLast is the other domain of d's zone that the registry has shown last.
-func readLast(ctx context.Context, q db.Querier, d domain) (name string, err error) {
-	err = q.QueryRow(ctx, `SELECT name FROM domains WHERE step_at IS NOT NULL AND tld = $1 AND sandbox = $2 AND id <> $3 AND status = 'active'
-		ORDER BY step_at DESC LIMIT 1`, d.tld, d.sandbox, d.id).Scan(&name)
-	return name, err
+// maxOthers bounds the other domains that are read to prove that the registry shows ours.
+const maxOthers = 50
+
+// listOthers lists other active domains of d's world, of a zone or, when that is empty, of any: first those that the registry
+// has shown last.
+func listOthers(ctx context.Context, q db.Querier, d domain, zone string) ([]domain, error) {
+	return db.Collect(ctx, q, domainRows.Scan, `SELECT `+domainRows.Columns()+` FROM domains
+		WHERE step_at IS NOT NULL AND (tld = $1 OR $1 = '') AND sandbox = $2 AND id <> $3 AND status = 'active'
+		ORDER BY step_at DESC LIMIT $4`, zone, d.sandbox, d.id, maxOthers)
+}
+
+// doubt notes since when the registry does not show a domain, and has it asked again the next day.
+func doubt(ctx context.Context, tx *db.Tx, id int64) error {
+	d, err := lock(ctx, tx, id)
+	if err != nil || !d.status.kept() {
+		return err
+	}
+	if d.registry.Missing == nil {
+		d.registry.Missing = &tx.Now
+	}
+	registry, err := json.Marshal(d.registry)
+	if err != nil {
+		return err
+	}
+	_, err = tx.Exec(ctx, `UPDATE domains SET registry = $1, step_at = $2 WHERE id = $3`, string(registry), tx.Now.Add(lookEvery), id)
+	return err
 }
 
 func insert(ctx context.Context, tx *db.Tx, d domain) (id int64, err error) {

@@ -125,6 +125,11 @@ func (a *attempt) run(ctx context.Context) error {
 	if a.done(now, exists) {
 		return a.arrive(ctx, now)
 	}
+	if !now.Ours {
+		if err := a.confirm(ctx); err != nil {
+			return err
+		}
+	}
 	if key := a.impossible(now, exists); key != "" {
 		return a.fail(ctx, key, "")
 	}
@@ -180,6 +185,35 @@ func (a *attempt) done(now registrar.Domain, exists bool) bool {
 		return a.o.status == "attempted" && now.Status == registrar.Active
 	}
 	return false
+}
+
+// confirm returns errLater when the registry does not show a domain that should be ours, or may have become ours, unless it
+// is proven that this is the registry that was asked, and that it knows us by the right name.
+func (a *attempt) confirm(ctx context.Context) error {
+	var err error
+	switch {
+	case a.o.kind == opRenew || a.o.kind == opRestore:
+		var kept bool
+		if kept, err = a.observe(ctx, a.r, a.d.id, false); err == nil && !kept {
+			return nil
+		}
+	case a.o.status == "attempted":
+		shown, others, failure := a.showsAnother(ctx, a.r, a.d, "")
+		switch {
+		case failure != nil:
+			err = failure
+		case shown || !others:
+			return nil
+		default:
+			err = errDoubted
+		}
+	default: // nothing was asked of a registry
+		return nil
+	}
+	if errors.Is(err, errDoubted) {
+		a.Log.ErrorContext(ctx, doubted, "domain", a.d.name, "operation", a.o.id)
+	}
+	return errors.Join(errLater, err)
 }
 
 // impossible returns the key of why the operation can no longer be done, or empty.

@@ -89,6 +89,9 @@ func (c *Client) look(ctx context.Context, name string) (domainView, error) {
 		return broken(fmt.Errorf("epp: the answer is not about it"))
 	}
 	s := domainView{domainData: *answer.Data.Domain, rgp: answer.Extension.RGP.Statuses}
+	if s.Sponsor == "" { // which RFC 5731, section 4, requires
+		return broken(errors.New("epp: the answer does not say whose the domain is"))
+	}
 	s.ours = strings.EqualFold(s.Sponsor, c.Sponsor)
 	for _, at := range []struct {
 		text string

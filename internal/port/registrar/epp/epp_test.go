@@ -423,6 +423,21 @@ func TestTheSponsorsNameIsProvedBeforeAnythingIsRegistered(t *testing.T) {
 	must(t, right.Ready(t.Context()))
 }
 
+// An answer that does not say whose a domain is does not say that it is another's.
+func TestADomainWithoutASponsorIsNoAnswer(t *testing.T) {
+	c, registry, _ := open(t)
+	_, err := c.Register(t.Context(), registration(t, c))
+	must(t, err)
+	registry.Spoil = func(packet []byte) []byte {
+		changed := append([]byte{0, 0, 0, 0}, regexp.MustCompile("<d:clID>.*</d:clID>").ReplaceAll(packet[4:], nil)...)
+		binary.BigEndian.PutUint32(changed, uint32(len(changed)))
+		return changed
+	}
+	registry.Cut(1, epptest.Spoiled)
+	_, err = c.Info(t.Context(), shop)
+	kind(t, "without a sponsor", err, registrar.Unreachable)
+}
+
 func TestAStrangersCertificateIsNotTrusted(t *testing.T) {
 	clk := clock.NewFake(start)
 	registry, stranger := epptest.New(t, clk), epptest.New(t, clk)
