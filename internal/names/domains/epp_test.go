@@ -198,6 +198,38 @@ func TestTheRegistrysConnectionIsCutAtAnyFrame(t *testing.T) {
 	})
 }
 
+// A registry that restores a domain and refuses the year that it needs has done half of what was paid for: it is not given back.
+func TestARestoreThatLacksItsYearIsNotRefunded(t *testing.T) {
+	t.Parallel()
+	testkit.Engines(t, func(t *testing.T, d *db.DB, clk *clock.Fake) {
+		w, registry := onEPP(t, d, clk)
+		for _, code := range []int{2104, 2105, 2306} {
+			name := fmt.Sprintf("shop%d.com", code)
+			id := w.registered(name)
+			until := *mustGet(t, d, id).expiresAt
+			clk.Advance(until.Sub(clk.Now()) + epptest.GraceFor + 24*time.Hour)
+			if err := w.Step(t.Context(), id); err != nil {
+				t.Fatal(err)
+			}
+			registry.Bare = true
+			registry.Refuses["renew"] = code
+			w.renew(id, true)
+			for range 3 {
+				if err := w.Work(t.Context(), w.op()); !errors.Is(err, errLater) {
+					t.Fatalf("%d: %v", code, err)
+				}
+				clk.Advance(20 * time.Hour)
+			}
+			w.same("renewed", 0, registry.Renewed(name))
+			registry.Refuses["renew"] = 0
+			w.same("money", "held captured", w.end(name))
+			w.same("status", Active, w.status(id))
+			w.same("until", until.AddDate(1, 0, 0), *mustGet(t, d, id).expiresAt)
+			w.same("renewed", 1, registry.Renewed(name))
+		}
+	})
+}
+
 // What the registry takes up and does not decide is neither paid for nor given back until it does.
 func TestWhatTheRegistryHasNotDecidedWaits(t *testing.T) {
 	t.Parallel()

@@ -145,11 +145,13 @@ func (a *attempt) run(ctx context.Context) error {
 		case state == registrar.TransferNone:
 		}
 	}
-	if a.o.takenUp { // and it is neither pending nor done
-		return a.fail(ctx, ErrRejected.Key, "the registry has refused it")
-	}
-	if a.Clock.Now().Sub(a.o.createdAt) > giveUp {
-		return a.fail(ctx, ErrUnreachable.Key, "") // the registry just reported that it was not done
+	if !a.restored(now) { // half of it cannot be refunded
+		if a.o.takenUp { // and it is neither pending nor done
+			return a.fail(ctx, ErrRejected.Key, "the registry has refused it")
+		}
+		if a.Clock.Now().Sub(a.o.createdAt) > giveUp {
+			return a.fail(ctx, ErrUnreachable.Key, "") // the registry just reported that it was not done
+		}
 	}
 	if a.o.kind == opRenew && now.ExpiresAt.IsZero() {
 		return fmt.Errorf("%w: it does not say when the domain expires", errLater)
@@ -304,6 +306,10 @@ func (a *attempt) outcome(ctx context.Context, err error) error {
 		return a.arrive(ctx, now)
 	case err == nil: // a transfer takes days, and a registry may be slow
 		return errLater
+	case a.restored(now):
+		a.Log.ErrorContext(ctx, "domains: the registry has restored a domain, and refuses the year that it needs: renew it there",
+			"domain", a.d.name, "operation", a.o.id, "error", err)
+		return fmt.Errorf("%w: %w", errLater, err)
 	}
 	if a.o.kind == opTransfer { // another run of ours may have requested it
 		state, stateErr := a.r.TransferState(ctx, a.d.name)

@@ -84,6 +84,9 @@ func (s *Server) do(command *node) (code int, more string) {
 		}
 		switch about.Space {
 		case nsDomain:
+			if code := r.Refuses[verb]; code != 0 {
+				return code, ""
+			}
 			return r.domain(verb, outer, about, command.first("extension"))
 		case nsHost:
 			return r.host(verb, about)

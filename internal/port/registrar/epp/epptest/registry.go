@@ -37,6 +37,8 @@ type registry struct {
 	Undated  bool // it does not say when domains expire
 	Closed   bool // others' domains are shown to nobody
 	Renews   bool // domains that end are renewed, and may be given back meanwhile
+	// Refuses has commands about domains answered with a code, by their verb, and not carried out.
+	Refuses map[string]int
 }
 
 type domain struct {
@@ -82,7 +84,7 @@ type notice struct {
 func newRegistry(clk clock.Clock) *registry {
 	return &registry{
 		clk: clk, domains: map[string]*domain{}, hosts: map[string]*host{}, contacts: map[string]*contact{}, creates: map[string]int{},
-		renews: map[string]int{},
+		renews: map[string]int{}, Refuses: map[string]int{},
 	}
 }
 
