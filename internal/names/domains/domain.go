@@ -126,6 +126,17 @@ func (d domain) unpaid(r registrar.Domain) bool {
 	return d.dated() && r.ExpiresAt.After(d.expiresAt.AddDate(0, 6, 0))
 }
 
+// paidUntil returns the row with the expiry that is paid, where the registry has extended the domain further by itself.
+func (d domain) paidUntil(at time.Time, r registrar.Domain, now time.Time) domain {
+	d.expiresAt = &at
+	if r.Status == registrar.Active || r.Status == registrar.Grace {
+		if d.status = Active; !now.Before(at) {
+			d.status = Grace
+		}
+	}
+	return d
+}
+
 // returnable reports whether the registry has extended a domain at its expiry, and nobody by hand: until the end of
 // that period (RFC 3915, section 3.1) the registry refunds a deletion.
 func (d domain) returnable() bool {

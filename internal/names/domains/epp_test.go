@@ -545,6 +545,32 @@ func TestWhatNobodyHasPaidForIsGivenBack(t *testing.T) {
 	})
 }
 
+// A renewal gives the years that were paid, also where the registry has added more by itself.
+func TestARenewalGivesTheYearsThatWerePaid(t *testing.T) {
+	t.Parallel()
+	testkit.Engines(t, func(t *testing.T, d *db.DB, clk *clock.Fake) {
+		w, registry := onEPP(t, d, clk)
+		id := w.registered("shop.com")
+		until := *mustGet(t, d, id).expiresAt
+		r, _ := w.Registrars.Registrar(false)
+		if _, err := r.Renew(t.Context(), registrar.Renewal{Name: "shop.com", Years: 2, ExpiresAt: until}); err != nil {
+			t.Fatal(err)
+		}
+		for years := range 3 {
+			if err := w.Step(t.Context(), id); err != nil {
+				t.Fatal(err)
+			}
+			w.same(fmt.Sprintf("after %d paid years", years), until.AddDate(years, 0, 0), *mustGet(t, d, id).expiresAt)
+			w.same("status", Active, w.status(id))
+			w.same("renewals at the registry", 1, registry.Renewed("shop.com"))
+			w.renew(id, false)
+			w.same("money", "held captured", w.end("shop.com"))
+			w.same(fmt.Sprintf("after payment %d", years+1), until.AddDate(years+1, 0, 0), *mustGet(t, d, id).expiresAt)
+		}
+		w.same("the third year is asked for", 2, registry.Renewed("shop.com"))
+	})
+}
+
 // What an owner changes is at the registry; the domain then goes to another registrar.
 func TestWhatAnOwnerChangesOverEPP(t *testing.T) {
 	t.Parallel()

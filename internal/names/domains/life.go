@@ -218,11 +218,8 @@ func (s *Service) follow(ctx context.Context, tx *db.Tx, read domain, now regist
 	}
 	d := before.with(now, tx.Now)
 	if before.unpaid(now) { // until it is paid, the owner keeps the former expiry
-		d.expiresAt = before.expiresAt
+		d = d.paidUntil(*before.expiresAt, now, tx.Now)
 		if now.Status == registrar.Active || now.Status == registrar.Grace {
-			if d.status = Active; !tx.Now.Before(*d.expiresAt) {
-				d.status = Grace
-			}
 			zone, err := findTLD(ctx, tx, d.tld, false)
 			if err != nil {
 				return err

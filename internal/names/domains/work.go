@@ -436,6 +436,12 @@ func (a *attempt) complete(ctx context.Context, now registrar.Domain, message st
 			return err
 		}
 		d := before.with(now, tx.Now)
+		if a.o.kind == opRenew { // the registry may have added more years by itself than were paid
+			paid := a.o.expiresFrom.AddDate(a.o.years, 0, 0)
+			if now.ExpiresAt.After(paid.AddDate(0, 6, 0)) {
+				d = d.paidUntil(paid, now, tx.Now)
+			}
+		}
 		d.reminded, d.renewAt = nil, nil
 		next := nextStep(d, tx.Now)
 		if before.seen != a.d.seen { // a newer state may have been stored meanwhile
