@@ -458,6 +458,36 @@ func TestAWrongSettingLosesNoDomain(t *testing.T) {
 	})
 }
 
+// A domain that goes while a renewal of it waits gets the money back, and is not read any more.
+func TestADomainThatEndsDuringARenewalIsNotReadAgain(t *testing.T) {
+	t.Parallel()
+	testkit.Engines(t, func(t *testing.T, d *db.DB, clk *clock.Fake) {
+		w, registry := onEPP(t, d, clk)
+		id := w.registered("shop.com")
+		w.registered("other.com") // shows that the registry is the right one
+		code, err := w.AuthCode(t.Context(), 1, id, "the test")
+		if err == nil {
+			err = registry.RequestTransferOut("shop.com", code)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.renew(id, false)
+		registry.Decide("shop.com", true)
+		if err := w.Step(t.Context(), id); err != nil {
+			t.Fatal(err)
+		}
+		w.same("status", TransferredOut, w.status(id))
+		w.same("money", "held released", w.end("the renewal"))
+		w.same("to be read or renewed", 0, w.number(`SELECT count(*) FROM domains WHERE id = $1 AND (step_at IS NOT NULL OR renew_at IS NOT NULL)`, id))
+		w.exec(`UPDATE domains SET step_at = $1`, clk.Now()) // as before this was so
+		ids, err := due(t.Context(), d, clk.Now(), stepBatch)
+		if err != nil || len(ids) != 1 || ids[0] == id {
+			t.Errorf("due: %v %v", ids, err)
+		}
+	})
+}
+
 // The only domain here that goes away without anybody having seen the request has gone when the registry has said so for two weeks.
 func TestTheOnlyDomainMayGo(t *testing.T) {
 	t.Parallel()

@@ -221,9 +221,9 @@ func end(ctx context.Context, tx *db.Tx, id int64, status Status) error {
 	return err
 }
 
-// renewAgain stores when a refused renewal is retried.
+// renewAgain stores when a refused renewal is retried, unless the domain has ended.
 func renewAgain(ctx context.Context, tx *db.Tx, id int64, at time.Time) error {
-	_, err := tx.Exec(ctx, `UPDATE domains SET renew_at = $1 WHERE id = $2`, at, id)
+	_, err := tx.Exec(ctx, `UPDATE domains SET renew_at = $1 WHERE id = $2 AND step_at IS NOT NULL`, at, id)
 	return err
 }
 
@@ -248,12 +248,12 @@ func stepNow(ctx context.Context, tx *db.Tx, name string, sandbox bool) error {
 
 func due(ctx context.Context, q db.Querier, now time.Time, limit int) ([]int64, error) {
 	return db.Collect(ctx, q, func(row db.Row) (id int64, err error) { err = row.Scan(&id); return id, err },
-		`SELECT id FROM domains WHERE step_at <= $1 ORDER BY step_at LIMIT $2`, now, limit)
+		`SELECT id FROM domains WHERE step_at <= $1 AND status NOT IN ('transferred_out', 'cancelled', 'failed') ORDER BY step_at LIMIT $2`, now, limit)
 }
 
-// postpone stores the next reading of a domain that is about to be read.
+// postpone stores the next reading of a domain that is about to be read; one that has ended meanwhile is read no more.
 func postpone(ctx context.Context, tx *db.Tx, id int64, at time.Time) error {
-	_, err := tx.Exec(ctx, `UPDATE domains SET step_at = $1 WHERE id = $2`, at, id)
+	_, err := tx.Exec(ctx, `UPDATE domains SET step_at = $1 WHERE id = $2 AND step_at IS NOT NULL`, at, id)
 	return err
 }
 
