@@ -72,7 +72,7 @@ func (c *core) openRegistrar(ctx context.Context) (registrar.Registrar, error) {
 }
 
 // simulatedRegistry opens the simulated registry, which all replicas share. Older versions stored it in a file.
-func (c *core) simulatedRegistry(ctx context.Context, name string) (*sandbox.Registry, error) {
+func (c *core) simulatedRegistry(ctx context.Context, name string) (registrar.Registrar, error) {
 	kept := domains.Simulated{DB: c.db, Name: name}
 	content, err := os.ReadFile(filepath.Join(c.cfg.DataDir, "registry", name+".json"))
 	if err == nil {
