@@ -10,8 +10,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/riverqueue/river"
+
 	"stead.dev/stead/internal/platform/clock"
 	"stead.dev/stead/internal/platform/db"
+	"stead.dev/stead/internal/platform/jobs"
 	"stead.dev/stead/internal/platform/testkit"
 	"stead.dev/stead/internal/port/registrar"
 	"stead.dev/stead/internal/port/registrar/epp"
@@ -643,6 +646,54 @@ func TestWhatAnOwnerChangesOverEPP(t *testing.T) {
 		}
 		if registry.Sponsor("shop.com") == epptest.User {
 			t.Error("the domain is still here")
+		}
+	})
+}
+
+// deletions are the contacts that jobs are to delete.
+type deletions struct {
+	jobs.Enqueuer
+	handles []string
+}
+
+func (q *deletions) Enqueue(ctx context.Context, tx *db.Tx, args river.JobArgs, opts *river.InsertOpts) error {
+	if forget, ok := args.(forgetArgs); ok {
+		q.handles = append(q.handles, forget.Handle)
+	}
+	return q.Enqueuer.Enqueue(ctx, tx, args, opts)
+}
+
+// run deletes them.
+func (q *deletions) run(w *world) {
+	w.t.Helper()
+	for _, handle := range q.handles {
+		if err := w.ForgetContact(w.t.Context(), false, handle); err != nil {
+			w.t.Fatal(err)
+		}
+	}
+	q.handles = nil
+}
+
+// A new owner whom the ASCII form of the former owner's contact cannot hold gets another contact, and the former one is deleted.
+func TestNothingOfAFormerOwnerStays(t *testing.T) {
+	t.Parallel()
+	testkit.Engines(t, func(t *testing.T, d *db.DB, clk *clock.Fake) {
+		w, registry := onEPP(t, d, clk)
+		q := &deletions{Enqueuer: w.Queue}
+		w.Queue = q
+		id := w.registered("shop.com")
+		former := ""
+		for i, name := range []string{"Anna", "Бек", "Шахноза", "Vera", "Галина"} {
+			w.put("PUT", id, "/contacts", `{"owner":`+strings.Replace(anna, "Anna", name, 1)+`}`, `"contacts":{`)
+			owner := registry.Owner("shop.com")
+			if got := registry.Contact(owner); !strings.Contains(got, "|"+name+"|") || strings.Contains(got, "\n") {
+				t.Errorf("the owner is %q, want %s", got, name)
+			}
+			q.run(w)
+			if got := registry.Contact(former); i > 0 && former != owner && got != "" {
+				t.Errorf("after %s there is still %q", name, got)
+			}
+			former = owner
 		}
 	})
 }

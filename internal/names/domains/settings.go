@@ -185,7 +185,31 @@ func (s *Service) SetContacts(ctx context.Context, accountID, id int64, contacts
 				return err
 			}
 		}
-		return r.SetContacts(ctx, d.name, handles)
+		if err := r.SetContacts(ctx, d.name, handles); err != nil {
+			return err
+		}
+		return s.forgetReplaced(ctx, d, now.Contacts, handles)
+	})
+}
+
+// handleStem is how many characters of a handle the registrar keeps when it makes another of it.
+const handleStem = 9
+
+// forgetReplaced has the registry delete the contacts that were made for a domain and that the domain no longer has.
+func (s *Service) forgetReplaced(ctx context.Context, d domain, before, now map[registrar.Role]string) error {
+	stem := d.contact("")
+	stem = stem[:min(len(stem), handleStem)]
+	kept := slices.Collect(maps.Values(now))
+	return s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
+		for _, handle := range slices.Compact(slices.Sorted(maps.Values(before))) {
+			if slices.Contains(kept, handle) || !strings.HasPrefix(handle, stem) {
+				continue
+			}
+			if err := s.enqueueForget(ctx, tx, d, handle); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
 }
 

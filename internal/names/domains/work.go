@@ -466,8 +466,8 @@ func (a *attempt) complete(ctx context.Context, now registrar.Domain, message st
 	})
 }
 
-// ForgetContact deletes the contact of a registration or transfer that has failed: the registry keeps nothing of a person whose
-// domain never came to be.
+// ForgetContact deletes a contact that no domain has: of a registration or transfer that has failed, or a replaced one. The registry
+// keeps nothing of such a person.
 func (s *Service) ForgetContact(ctx context.Context, sandbox bool, handle string) error {
 	r, ok := s.Registrars.Registrar(sandbox)
 	if !ok {
@@ -478,7 +478,7 @@ func (s *Service) ForgetContact(ctx context.Context, sandbox bool, handle string
 	case registrar.NotFound, registrar.NotOurs, registrar.Exists:
 		return nil
 	case registrar.Rejected, registrar.Locked, registrar.Unsupported, registrar.AuthCode:
-		s.Log.WarnContext(ctx, "domains: the registry keeps the contact of a failed registration", "contact", handle, "error", err)
+		s.Log.WarnContext(ctx, "domains: the registry keeps a contact that no domain here has", "contact", handle, "error", err)
 		return nil
 	case registrar.Unreachable, registrar.Unknown, registrar.Undecided:
 	}

@@ -18,7 +18,8 @@ const (
 	postalCodeMax        = 16
 )
 
-// PutContact implements registrar.Registrar. A handle that another registrar has is lengthened.
+// PutContact implements registrar.Registrar. A handle that another registrar has is lengthened, and so is one whose contact
+// has an ASCII form when the new person does not fit into that: a form cannot be removed, so the former person would stay.
 func (c *Client) PutContact(ctx context.Context, handle string, in registrar.Contact) (string, error) {
 	if len(handle) < handleMin || len(handle) > handleMax || line(in.Name) == "" || line(in.City) == "" || line(in.Email) == "" || len(in.Country) != 2 ||
 		len(in.PostalCode) > postalCodeMax {
@@ -53,15 +54,26 @@ func (c *Client) PutContact(ctx context.Context, handle string, in registrar.Con
 		if registrar.KindOf(err) != registrar.Exists {
 			return "", err
 		}
-		changed := postal
-		changed.Organization = &organization // also to remove a former one
-		update := contactUpdate{ID: handle, Change: contactChange{Postal: &changed, Voice: voice, Email: line(in.Email)}}
 		now, err := c.contact(ctx, handle)
 		if err != nil {
 			return "", err
 		}
-		if now.private() { // also in the new form
-			update.Change.Disclose = disclosing(false, append(now.forms(), postal.Type)...)
+		forms := now.forms()
+		if postal.Type == "loc" && slices.Contains(forms, "int") {
+			handle = c.another(handle)
+			continue
+		}
+		if len(forms) == 0 {
+			forms = []string{postal.Type}
+		}
+		update := contactUpdate{ID: handle, Change: contactChange{Voice: &voice, Email: line(in.Email)}}
+		for _, form := range forms { // registries keep those that an update leaves out
+			changed := postal
+			changed.Type, changed.Organization = form, &organization // also to remove a former one
+			update.Change.Postal = append(update.Change.Postal, changed)
+		}
+		if now.private() {
+			update.Change.Disclose = disclosing(false, forms...)
 		}
 		_, err = c.do(ctx, request{what: "contact update", command: command{Update: &object{update}}, changes: true})
 		if err == nil {

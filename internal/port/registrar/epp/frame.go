@@ -302,10 +302,10 @@ type contactUpdate struct {
 }
 
 type contactChange struct {
-	Postal   *postalInfo `xml:"postalInfo"`
-	Voice    string      `xml:"voice,omitempty"`
-	Email    string      `xml:"email,omitempty"`
-	Disclose *disclose   `xml:"disclose"`
+	Postal   []postalInfo `xml:"postalInfo"`
+	Voice    *string      `xml:"voice"` // empty removes a former one
+	Email    string       `xml:"email,omitempty"`
+	Disclose *disclose    `xml:"disclose"`
 }
 
 type postalInfo struct {

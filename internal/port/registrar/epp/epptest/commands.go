@@ -3,6 +3,7 @@ package epptest
 import (
 	"encoding/xml"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -459,12 +460,10 @@ func (r *registry) contact(verb string, about *node) (code int, more string) {
 		return 2302, ""
 	case verb == "create":
 		made := &contact{
-			roid: r.roid(), sponsor: User, postal: about.first("postalInfo"), voice: about.value("voice"), email: about.value("email"), at: r.clk.Now(),
+			roid: r.roid(), sponsor: User, postal: map[string]*node{}, voice: about.value("voice"), email: about.value("email"), at: r.clk.Now(),
 		}
-		for _, text := range []string{made.postal.value("name"), made.postal.value("addr", "street"), made.postal.value("addr", "city")} {
-			if made.postal.attributes["type"] == "int" && strings.ContainsFunc(text, func(c rune) bool { return c > 126 }) {
-				return 2306, ""
-			}
+		if !made.address(about) {
+			return 2306, ""
 		}
 		r.contacts[id] = made
 		return 1000, data(fmt.Sprintf(`<c:creData xmlns:c="%s"><c:id>%s</c:id><c:crDate>%s</c:crDate></c:creData>`, nsContact, id, r.now()))
@@ -475,7 +474,10 @@ func (r *registry) contact(verb string, about *node) (code int, more string) {
 	case verb == "info":
 		email := c.email
 		var b strings.Builder
-		fmt.Fprintf(&b, `<c:infData xmlns:c="%s"><c:id>%s</c:id><c:roid>%s</c:roid><c:status s="ok"/>%s`, nsContact, id, c.roid, c.postal.write("c:"))
+		fmt.Fprintf(&b, `<c:infData xmlns:c="%s"><c:id>%s</c:id><c:roid>%s</c:roid><c:status s="ok"/>`, nsContact, id, c.roid)
+		for _, form := range slices.Sorted(maps.Keys(c.postal)) {
+			b.WriteString(c.postal[form].write("c:"))
+		}
 		if c.voice != "" {
 			fmt.Fprintf(&b, `<c:voice>%s</c:voice>`, escape(c.voice))
 		}
@@ -492,8 +494,8 @@ func (r *registry) contact(verb string, about *node) (code int, more string) {
 		return 1000, ""
 	case verb == "update":
 		change := about.first("chg")
-		if postal := change.first("postalInfo"); postal.there() {
-			c.postal = postal
+		if !c.address(change) {
+			return 2306, ""
 		}
 		if voice := change.first("voice"); voice.there() {
 			c.voice = strings.TrimSpace(voice.text)
@@ -509,15 +511,34 @@ func (r *registry) contact(verb string, about *node) (code int, more string) {
 	return 2000, ""
 }
 
-// Contact is what the registry has of a contact: its name, organisation, telephone and address in one text.
+// address replaces the forms of a contact's address that a command has, and keeps the others. It reports whether they are valid.
+func (c *contact) address(in *node) bool {
+	for _, postal := range in.all("postalInfo") {
+		for _, text := range []string{postal.value("name"), postal.value("addr", "street"), postal.value("addr", "city")} {
+			if postal.attributes["type"] == "int" && strings.ContainsFunc(text, func(c rune) bool { return c > 126 }) {
+				return false
+			}
+		}
+		c.postal[postal.attributes["type"]] = postal
+	}
+	return true
+}
+
+// Contact is what the registry has of a contact: its name, organisation, telephone and address in one text, with a line for
+// each of its forms.
 func (r *registry) Contact(id string) string {
 	r.state.Lock()
 	defer r.state.Unlock()
 	c := r.contacts[id]
-	if c == nil || c.postal == nil {
+	if c == nil {
 		return ""
 	}
-	return strings.Join([]string{
-		c.postal.attributes["type"], c.postal.value("name"), c.postal.value("org"), c.postal.value("addr", "city"), c.voice, c.email,
-	}, "|")
+	var forms []string
+	for _, form := range slices.Sorted(maps.Keys(c.postal)) {
+		postal := c.postal[form]
+		forms = append(forms, strings.Join([]string{
+			form, postal.value("name"), postal.value("org"), postal.value("addr", "city"), c.voice, c.email,
+		}, "|"))
+	}
+	return strings.Join(forms, "\n")
 }

@@ -69,7 +69,7 @@ type host struct {
 
 type contact struct {
 	roid, sponsor, disclose string
-	postal                  *node
+	postal                  map[string]*node // its forms, by their type
 	voice, email            string
 	at                      time.Time
 }
