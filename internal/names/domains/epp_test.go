@@ -288,6 +288,38 @@ func TestATransferThatTakesDaysGetsItsContact(t *testing.T) {
 	})
 }
 
+// The registry shows the last transfer of a domain. That it was rejected says nothing of the next one.
+func TestARejectedTransferDoesNotEndTheNext(t *testing.T) {
+	t.Parallel()
+	testkit.Engines(t, func(t *testing.T, d *db.DB, clk *clock.Fake) {
+		w, registry := onEPP(t, d, clk)
+		registry.Slow = true
+		registry.AddOther("slow.com", "secret-code", false)
+		ask := func() int64 { return w.order("slow.com", `,"operation":"transfer","auth_code":"secret-code"`) }
+		wait := func() {
+			t.Helper()
+			if err := w.Work(t.Context(), w.op()); !errors.Is(err, errLater) {
+				t.Fatal(err)
+			}
+		}
+		first := ask()
+		wait()
+		registry.Decide("slow.com", false)
+		w.same("the first", "held released", w.end("slow.com"))
+		w.same("the first", Failed, w.status(first))
+		clk.Advance(time.Hour)
+		second := ask()
+		registry.Refuses["transfer"] = 2400 // it fails, and may have done it
+		wait()
+		registry.Refuses["transfer"] = 0
+		wait()
+		wait()
+		registry.Decide("slow.com", true)
+		w.same("the second", "held captured", w.end("slow.com"))
+		w.same("the second", Active, w.status(second))
+	})
+}
+
 // A registry need not say when a domain expires: such a one is neither told of nor renewed.
 func TestADomainOfWhichTheRegistrySaysNoEnd(t *testing.T) {
 	t.Parallel()

@@ -134,7 +134,7 @@ func (a *attempt) run(ctx context.Context) error {
 		return a.fail(ctx, key, "")
 	}
 	if a.o.kind == opTransfer && a.o.status == "attempted" {
-		state, err := a.r.TransferState(ctx, a.d.name)
+		state, err := a.transferState(ctx)
 		switch {
 		case err != nil:
 			return fmt.Errorf("%w: %w", errLater, err)
@@ -216,6 +216,14 @@ func (a *attempt) confirm(ctx context.Context) error {
 		a.Log.ErrorContext(ctx, doubted, "domain", a.d.name, "operation", a.o.id)
 	}
 	return errors.Join(errLater, err)
+}
+
+// clockSkew bounds how far the registry's clock may be behind ours.
+const clockSkew = 5 * time.Minute
+
+// transferState returns the progress of this operation's transfer: an earlier one of the domain may have been rejected.
+func (a *attempt) transferState(ctx context.Context) (registrar.TransferState, error) {
+	return a.r.TransferState(ctx, a.d.name, a.o.createdAt.Add(-clockSkew))
 }
 
 // impossible returns the key of why the operation can no longer be done, or empty.
@@ -312,7 +320,7 @@ func (a *attempt) outcome(ctx context.Context, err error) error {
 		return fmt.Errorf("%w: %w", errLater, err)
 	}
 	if a.o.kind == opTransfer { // another run of ours may have requested it
-		state, stateErr := a.r.TransferState(ctx, a.d.name)
+		state, stateErr := a.transferState(ctx)
 		if stateErr != nil && registrar.KindOf(stateErr) != registrar.NotFound {
 			return fmt.Errorf("%w: %w", errLater, stateErr)
 		}

@@ -236,9 +236,10 @@ type Registrar interface {
 	// itself.
 	Delete(ctx context.Context, name string) error
 
-	// Transfer requests a domain of another registrar; TransferState returns the progress.
+	// Transfer requests a domain of another registrar; TransferState returns the progress. One that was requested before since
+	// and is not pending counts as none.
 	Transfer(ctx context.Context, t TransferIn) error
-	TransferState(ctx context.Context, name string) (TransferState, error)
+	TransferState(ctx context.Context, name string, since time.Time) (TransferState, error)
 	// AnswerTransfer approves or rejects the transfer of a domain of ours to another registrar.
 	AnswerTransfer(ctx context.Context, name string, approve bool) error
 	// AuthCode is the code that another registrar needs. It is a secret.

@@ -512,7 +512,7 @@ func TestATransferThatTakesDays(t *testing.T) {
 		registry.AddOther("moved.example", "secret-code", false)
 		ask := registrar.TransferIn{TransactionID: "stead-9", Name: "moved.example", AuthCode: "secret-code", Years: 1}
 		must(t, c.Transfer(t.Context(), ask))
-		state, err := c.TransferState(t.Context(), "moved.example")
+		state, err := c.TransferState(t.Context(), "moved.example", start)
 		if err != nil || state != registrar.TransferPending {
 			t.Errorf("%s %v", state, err)
 		}
@@ -522,8 +522,14 @@ func TestATransferThatTakesDays(t *testing.T) {
 		if yes {
 			want = registrar.TransferDone
 		}
-		if state, err = c.TransferState(t.Context(), "moved.example"); err != nil || state != want {
+		if state, err = c.TransferState(t.Context(), "moved.example", start); err != nil || state != want {
 			t.Errorf("%s %v, want %s", state, err, want)
+		}
+		if yes {
+			continue
+		}
+		if state, err = c.TransferState(t.Context(), "moved.example", start.Add(time.Second)); err != nil || state != registrar.TransferNone {
+			t.Errorf("an old one: %s %v", state, err)
 		}
 	}
 }

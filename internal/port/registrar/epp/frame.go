@@ -237,6 +237,7 @@ type transferData struct {
 	Name    string `xml:"name"`
 	Status  string `xml:"trStatus"`
 	AskedBy string `xml:"reID"`
+	AskedAt string `xml:"reDate"`
 }
 
 type hostCheck struct {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"time"
 
 	"stead.dev/stead/internal/port/registrar"
 )
@@ -35,7 +36,7 @@ func (c *Client) Transfer(ctx context.Context, in registrar.TransferIn) error {
 }
 
 // TransferState implements registrar.Registrar.
-func (c *Client) TransferState(ctx context.Context, name string) (registrar.TransferState, error) {
+func (c *Client) TransferState(ctx context.Context, name string, since time.Time) (registrar.TransferState, error) {
 	s, err := c.look(ctx, name)
 	if err != nil && registrar.KindOf(err) != registrar.NotOurs {
 		return "", err
@@ -57,9 +58,14 @@ func (c *Client) TransferState(ctx context.Context, name string) (registrar.Tran
 	if t == nil || !strings.EqualFold(t.AskedBy, c.Sponsor) {
 		return registrar.TransferNone, nil
 	}
-	switch t.Status {
-	case "pending":
+	if t.Status == "pending" {
 		return registrar.TransferPending, nil
+	}
+	// The registry shows the last transfer, however old it is (RFC 5731, section 3.1.3).
+	if asked, err := instant(t.AskedAt); err == nil && !asked.IsZero() && asked.Before(since) {
+		return registrar.TransferNone, nil
+	}
+	switch t.Status {
 	case "clientApproved", "serverApproved":
 		return registrar.TransferDone, nil
 	}

@@ -176,12 +176,12 @@ func transferIn(t *testing.T, w World) {
 	want(t, "a wrong code", ask(w.Movable, "wrong"), registrar.AuthCode)
 	want(t, "a locked one", ask(w.Taken, w.Code), registrar.Locked)
 	want(t, "none", ask(w.Free, w.Code), registrar.NotFound)
-	state, err := w.TransferState(t.Context(), w.Movable)
+	state, err := w.TransferState(t.Context(), w.Movable, time.Time{})
 	if err != nil || state != registrar.TransferNone {
 		t.Errorf("before: %s %v", state, err)
 	}
 	must(t, ask(w.Movable, w.Code))
-	state, err = w.TransferState(t.Context(), w.Movable)
+	state, err = w.TransferState(t.Context(), w.Movable, time.Time{})
 	if err != nil || state != registrar.TransferDone {
 		t.Errorf("after: %s %v", state, err)
 	}

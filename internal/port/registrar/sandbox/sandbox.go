@@ -348,7 +348,7 @@ func (r *Registry) Transfer(ctx context.Context, in registrar.TransferIn) error 
 }
 
 // TransferState implements registrar.Registrar.
-func (r *Registry) TransferState(ctx context.Context, name string) (registrar.TransferState, error) {
+func (r *Registry) TransferState(ctx context.Context, name string, _ time.Time) (registrar.TransferState, error) {
 	return do(ctx, r, func() (registrar.TransferState, error) {
 		switch d := r.find(name); {
 		case d == nil:
