@@ -176,6 +176,8 @@ type private struct {
 	AuthCode    string            `json:"auth_code,omitempty"`
 	Nameservers []string          `json:"nameservers"`
 	Privacy     bool              `json:"privacy"`
+	// Handle is the handle of Contact at the registry, where that is not the requested one.
+	Handle string `json:"handle,omitempty"`
 }
 
 func (p private) encode() ([]byte, error) { return json.Marshal(p) }

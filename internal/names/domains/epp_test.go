@@ -750,3 +750,46 @@ func TestContactOfAFailedRegistrationIsDeleted(t *testing.T) {
 		w.same("contact", "", registry.Contact(handle))
 	})
 }
+
+// A registry that chooses the handles of contacts has one contact of a registration, and none of one that fails.
+func TestARegistryThatChoosesHandlesGetsOneContact(t *testing.T) {
+	t.Parallel()
+	testkit.Engines(t, func(t *testing.T, d *db.DB, clk *clock.Fake) {
+		w, registry := onEPP(t, d, clk)
+		q := &deletions{Enqueuer: w.Queue}
+		w.Queue = q
+		registry.Chooses = true
+		wait := func(verb string, times int) {
+			t.Helper()
+			registry.Refuses[verb] = 2400 // it fails, and may have done it
+			for range times {
+				if err := w.Work(t.Context(), w.op()); !errors.Is(err, errLater) {
+					t.Fatal(err)
+				}
+			}
+			registry.Refuses[verb] = 0
+		}
+		w.order("failed.com", "")
+		wait("create", 3)
+		w.same("contacts", 1, registry.Contacts())
+		clk.Advance(25 * time.Hour)
+		w.same("money", "held released", w.end("failed.com"))
+		q.run(w)
+		w.same("contacts after the failure", 0, registry.Contacts())
+		id := w.order("shop.com", "")
+		wait("create", 2)
+		w.same("money", "held captured", w.end("shop.com"))
+		w.same("status", Active, w.status(id))
+		w.same("contacts", 1, registry.Contacts())
+		registry.Slow = true
+		registry.AddOther("moved.com", "secret-code", false)
+		w.order("moved.com", `,"operation":"transfer","auth_code":"secret-code"`)
+		wait("info", 1)
+		wait("update", 1) // the transfer waits
+		registry.Decide("moved.com", true)
+		wait("update", 2)
+		w.same("money", "held captured", w.end("moved.com"))
+		w.same("contacts", 2, registry.Contacts())
+		w.same("the owner", registry.Contact(registry.Owner("shop.com")), registry.Contact(registry.Owner("moved.com")))
+	})
+}

@@ -199,11 +199,7 @@ func (s *Service) begin(ctx context.Context, tx *db.Tx, d domain, o operation, p
 	}
 	o.domainID, o.orderID = d.id, orderID
 	if p != nil {
-		plain, err := p.encode()
-		if err != nil {
-			return err
-		}
-		if o.sealed, err = s.Box.Seal(plain, sealedFor(d.id)); err != nil {
+		if o.sealed, err = s.seal(d.id, *p); err != nil {
 			return err
 		}
 	}
@@ -212,6 +208,14 @@ func (s *Service) begin(ctx context.Context, tx *db.Tx, d domain, o operation, p
 		return err
 	}
 	return s.enqueueWork(ctx, tx, id)
+}
+
+func (s *Service) seal(domainID int64, p private) ([]byte, error) {
+	plain, err := p.encode()
+	if err != nil {
+		return nil, err
+	}
+	return s.Box.Seal(plain, sealedFor(domainID))
 }
 
 // sealedFor is the additional data that binds a sealed value to its domain.

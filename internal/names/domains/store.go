@@ -320,6 +320,16 @@ func setTakenUp(ctx context.Context, tx *db.Tx, id int64, lease string) error {
 	return err
 }
 
+// setSealed replaces the sealed data of an open operation; errEnded when another holds the lease.
+func setSealed(ctx context.Context, tx *db.Tx, id int64, lease string, sealed []byte) error {
+	n, err := tx.Exec(ctx, `UPDATE domains_operations SET sealed = $1
+		WHERE id = $2 AND lease = $3 AND status IN ('pending', 'attempted')`, sealed, id, lease)
+	if err == nil && n == 0 {
+		err = errEnded
+	}
+	return err
+}
+
 // setFinished ends an open operation and erases its sealed data; false when it has ended already, or another holds the
 // lease.
 func setFinished(ctx context.Context, tx *db.Tx, id int64, lease string, failureKey *string, message string) (bool, error) {

@@ -110,7 +110,6 @@ type attempt struct {
 	o       operation
 	lease   string
 	private private
-	handle  string // of the contact that was put for a registration or transfer; empty before
 }
 
 // run reads the registry's state, acts when the operation is not done, and ends it when it is decided.
@@ -255,11 +254,11 @@ func (a *attempt) ask(ctx context.Context, now registrar.Domain) error {
 	transactionID := fmt.Sprintf("stead-%d", a.o.id)
 	var contacts map[registrar.Role]string
 	if a.o.kind == opRegister || a.o.kind == opTransfer {
-		handle, err := a.r.PutContact(ctx, a.d.contact(""), a.private.Contact)
+		handle, err := a.putContact(ctx)
 		if err != nil {
 			return err
 		}
-		a.handle, contacts = handle, everyRole(handle)
+		contacts = everyRole(handle)
 	}
 	var err error
 	switch a.o.kind {
@@ -291,6 +290,27 @@ func (a *attempt) ask(ctx context.Context, now registrar.Domain) error {
 		_, err = a.r.Restore(ctx, transactionID, a.d.name)
 	}
 	return err
+}
+
+// handle is the handle of the operation's contact.
+func (a *attempt) handle() string { return cmp.Or(a.private.Handle, a.d.contact("")) }
+
+// putContact puts the contact of a registration or transfer at the registry, and returns its handle. A registry that
+// chooses handles itself would make another contact each time, so its handle is stored and used again.
+func (a *attempt) putContact(ctx context.Context) (string, error) {
+	if a.private.Handle != "" {
+		return a.private.Handle, nil
+	}
+	handle, err := a.r.PutContact(ctx, a.d.contact(""), a.private.Contact)
+	if err != nil || handle == a.d.contact("") {
+		return handle, err
+	}
+	a.private.Handle = handle
+	sealed, err := a.seal(a.d.id, a.private)
+	if err != nil {
+		return "", err
+	}
+	return handle, a.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error { return setSealed(ctx, tx, a.o.id, a.lease, sealed) })
 }
 
 // outcome handles the registrar's answer. It verifies success by reading the registry; it also checks a refusal that
@@ -347,7 +367,7 @@ func (a *attempt) arrive(ctx context.Context, now registrar.Domain) error {
 		needed bool
 		ask    func() error
 	}{
-		{now.Contacts[registrar.Owner] != a.d.contact(""), func() error { return a.takeOver(ctx, now) }},
+		{now.Contacts[registrar.Owner] != a.handle(), func() error { return a.takeOver(ctx, now) }},
 		{len(a.private.Nameservers) > 0 && !sameHosts(now.Nameservers, a.private.Nameservers), func() error {
 			return a.r.SetNameservers(ctx, a.d.name, a.private.Nameservers)
 		}},
@@ -377,7 +397,7 @@ func (a *attempt) arrive(ctx context.Context, now registrar.Domain) error {
 
 // takeOver gives a transferred domain the contact of its order: it arrives with the former registrar's.
 func (a *attempt) takeOver(ctx context.Context, now registrar.Domain) error {
-	handle, err := a.r.PutContact(ctx, a.d.contact(""), a.private.Contact)
+	handle, err := a.putContact(ctx)
 	if err != nil || handle == now.Contacts[registrar.Owner] {
 		return err
 	}
@@ -509,7 +529,7 @@ func (a *attempt) fail(ctx context.Context, key, message string) error {
 		switch a.o.kind {
 		case opRegister, opTransfer:
 			if err = end(ctx, tx, a.d.id, Failed); err == nil && a.o.status == "attempted" {
-				err = a.enqueueForget(ctx, tx, a.d, cmp.Or(a.handle, a.d.contact("")))
+				err = a.enqueueForget(ctx, tx, a.d, a.handle())
 			}
 		case opRenew, opRestore:
 			err = postpone(ctx, tx, a.d.id, tx.Now) // the registry's state takes precedence over the row

@@ -454,6 +454,9 @@ func (r *registry) host(verb string, about *node) (code int, more string) {
 
 func (r *registry) contact(verb string, about *node) (code int, more string) {
 	id := about.value("id")
+	if verb == "create" && r.Chooses {
+		id = r.roid()
+	}
 	c := r.contacts[id]
 	switch {
 	case verb == "create" && c != nil:

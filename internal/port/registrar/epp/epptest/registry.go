@@ -37,6 +37,7 @@ type registry struct {
 	Undated  bool // it does not say when domains expire
 	Closed   bool // others' domains are shown to nobody
 	Renews   bool // domains that end are renewed, and may be given back meanwhile
+	Chooses  bool // it chooses the handles of contacts itself
 	// Refuses has commands about domains answered with a code, by their verb, and not carried out.
 	Refuses map[string]int
 }
@@ -105,6 +106,13 @@ func (r *registry) AddContact(id string) {
 	r.state.Lock()
 	defer r.state.Unlock()
 	r.contacts[id] = &contact{roid: r.roid(), sponsor: other, at: r.clk.Now()}
+}
+
+// Contacts is how many contacts there are.
+func (r *registry) Contacts() int {
+	r.state.Lock()
+	defer r.state.Unlock()
+	return len(r.contacts)
 }
 
 // Created is how often a domain was registered.
