@@ -15,6 +15,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -104,6 +105,7 @@ func do[T any](ctx context.Context, r *Registry, f func() (T, error)) (answer T,
 				if err = json.Unmarshal(content, &r.data); err != nil {
 					return nil
 				}
+				maps.DeleteFunc(r.data.Domains, untouched) // former versions kept them
 			}
 			r.revision, r.changed = revision, false
 		}
@@ -124,12 +126,23 @@ func (r *Registry) act(ctx context.Context, f func() error) error {
 	return err
 }
 
-// find brings a domain to where it is now. It answers nil for a name that nobody has.
+// others reports whether a name is another registrar's from the beginning.
+func others(name string) bool {
+	return begins(name, "taken-") || begins(name, "moved-") || begins(name, "slow-")
+}
+
+// untouched reports whether a domain is another registrar's and nobody has asked for it; find makes it anew.
+func untouched(name string, d *domain) bool {
+	return others(name) && !d.Ours && d.TransferEnd == nil && d.Contacts == nil
+}
+
+// find brings a domain to where it is now. It answers nil for a name that nobody has. What is another registrar's from the
+// beginning is not kept before a transfer: anybody may ask for any number of such names.
 func (r *Registry) find(name string) *domain {
 	now := r.now()
 	d := r.data.Domains[name]
 	if d == nil {
-		if !begins(name, "taken-") && !begins(name, "moved-") && !begins(name, "slow-") {
+		if !others(name) {
 			return nil
 		}
 		d = &domain{Code: Code, Domain: registrar.Domain{
@@ -138,7 +151,6 @@ func (r *Registry) find(name string) *domain {
 		if begins(name, "taken-") {
 			d.Locked = true
 		}
-		r.data.Domains[name] = d
 	}
 	if d.TransferEnd != nil && !now.Before(*d.TransferEnd) {
 		d.Ours, d.Locked, d.ExpiresAt = true, false, d.ExpiresAt.AddDate(d.TransferBy, 0, 0)
@@ -341,6 +353,7 @@ func (r *Registry) Transfer(ctx context.Context, in registrar.TransferIn) error 
 			end = end.Add(TransferFor)
 		}
 		d.TransferEnd, d.TransferBy, d.Contacts = &end, in.Years, in.Contacts
+		r.data.Domains[in.Name] = d
 		r.find(in.Name)
 		r.changed = true
 		return nil

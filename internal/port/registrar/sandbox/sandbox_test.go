@@ -61,6 +61,52 @@ func TestWhatIsRegisteredIsSeenByAllProcesses(t *testing.T) {
 	}
 }
 
+// Names that anybody may ask for, and that nobody has had transferred, are not kept; nor are those that former versions have kept.
+func TestNamesOfOthersAreNotKept(t *testing.T) {
+	k := &stored{revision: 1, content: []byte(`{"domains": {"taken-old.example": {"Name": "taken-old.example", "code": "secret-code"},
+		"moved-away.example": {"Name": "moved-away.example", "code": "secret-code", "Contacts": {"owner": "c1"}}}}`)}
+	r := New(k, time.Now)
+	handle, err := r.PutContact(t.Context(), "c1", registrar.Contact{Name: "Anna", Email: "anna@example.com", Country: "UZ"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	kept := func() int {
+		other := New(k, time.Now)
+		if _, err := other.PutContact(t.Context(), "c2", registrar.Contact{Name: "Bek", Email: "bek@example.com", Country: "UZ"}); err != nil {
+			t.Fatal(err)
+		}
+		return strings.Count(string(k.content), "secret-code")
+	}
+	for _, name := range []string{"taken-1.example", "moved-1.example", "slow-1.example"} {
+		if all, err := r.Check(t.Context(), []string{name}); err != nil || *all[0].Available {
+			t.Errorf("%s: %v %v", name, all, err)
+		}
+		if d, err := r.Info(t.Context(), name); err != nil || d.Ours {
+			t.Errorf("%s: %+v %v", name, d, err)
+		}
+		err := r.Transfer(t.Context(), registrar.TransferIn{Name: name, AuthCode: "wrong"})
+		if kind := registrar.KindOf(err); kind != registrar.AuthCode && kind != registrar.Locked {
+			t.Errorf("%s: %v", name, err)
+		}
+		if _, err := r.PutContact(t.Context(), "c1", registrar.Contact{Name: "Anna", Email: "anna@example.com", Country: "UZ"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := kept(); n != 1 {
+		t.Errorf("%d names are kept, want the one that was transferred away: %s", n, k.content)
+	}
+	err = r.Transfer(t.Context(), registrar.TransferIn{Name: "slow-1.example", AuthCode: Code, Years: 1, Contacts: map[registrar.Role]string{registrar.Owner: handle}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := kept(); n != 2 {
+		t.Errorf("%d names are kept: %s", n, k.content)
+	}
+	if state, err := New(k, time.Now).TransferState(t.Context(), "slow-1.example", time.Time{}); err != nil || state != registrar.TransferPending {
+		t.Errorf("%s %v", state, err)
+	}
+}
+
 func TestFailuresOnRequest(t *testing.T) {
 	r := New(nil, time.Now)
 	for name, want := range map[string]registrar.Kind{
