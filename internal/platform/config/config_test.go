@@ -117,6 +117,7 @@ listne: 127.0.0.1:1
 throttle_public: many
 smtp_url: {host: x}
 `)
+	blank := file(t, " \n")
 	for name, test := range map[string]struct {
 		in   config.Input
 		want []string
@@ -125,7 +126,7 @@ smtp_url: {host: x}
 			in: config.Input{File: path, Environ: []string{
 				"STEAD_DATABASEURL=postgres://a", "STEAD_DEMO=perhaps", "STEAD_JOB_WORKERS=0", "STEAD_ZZZZZZZZZ=1",
 				"STEAD_MAX_BODY=1 apple", "STEAD_CLOCK_OFFSET=15 days", "STEAD_LOG_LEVEL=loud", "STEAD_TRUSTED_PROXIES=here",
-				"STEAD_SECRET_KEY=a", "STEAD_SECRET_KEY_FILE=b", "STEAD_SMTP_URL_FILE=/no/such/file",
+				"STEAD_SECRET_KEY=a", "STEAD_SECRET_KEY_FILE=b", "STEAD_SMTP_URL_FILE=/no/such/file", "STEAD_DATABASE_URL_FILE=" + blank,
 			}},
 			want: []string{
 				"listne in " + path + ": no such setting; did you mean listen in",
@@ -141,6 +142,7 @@ smtp_url: {host: x}
 				"STEAD_TRUSTED_PROXIES: \"here\" is not a network",
 				"STEAD_SECRET_KEY and STEAD_SECRET_KEY_FILE are both set",
 				"STEAD_SMTP_URL_FILE: open /no/such/file",
+				"STEAD_DATABASE_URL_FILE: " + blank + " is empty",
 			},
 		},
 		"meaning": {

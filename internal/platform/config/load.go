@@ -202,6 +202,10 @@ func (l *loader) apply(source Source, values map[string]string, label func(name 
 					continue
 				}
 				text, given = strings.TrimSpace(string(content)), true
+				if text == "" { // an unset database_url, say, would be a database of its own that is lost with the container
+					l.problem("%s: %s is empty", label(s.name+fileSuffix), path)
+					continue
+				}
 			}
 		}
 		if !given {
