@@ -337,7 +337,7 @@ func (a *App) stop(ctx context.Context) error {
 	began := a.clock.Now()
 	tellSystemd(ctx, a.log, stateStopping)
 	a.draining.Store(true)
-	if delay := delayOf(a.cfg); delay > 0 {
+	if delay := a.cfg.ShutdownDelay; delay > 0 {
 		a.log.InfoContext(ctx, "stopping soon: /readyz answers 503", "delay", delay)
 		<-time.After(delay)
 	}

@@ -6,25 +6,10 @@ import (
 	"net/http"
 	"sync"
 	"time"
-
-	"stead.dev/stead/internal/platform/config"
 )
 
 // errStopping is why the requests that a stop does not wait for any longer end.
 var errStopping = errors.New("the server stops")
-
-// delayOf is how long a stopping server still takes requests while /readyz says that it stops: a load balancer needs a few
-// seconds to notice.
-func delayOf(cfg config.Config) time.Duration {
-	switch {
-	case cfg.ShutdownDelay >= 0:
-		return cfg.ShutdownDelay
-	case len(cfg.TrustedProxies) > 0:
-		return 5 * time.Second
-	default:
-		return 0
-	}
-}
 
 // dismissing closes the connections of those who ask a stopping server, so that a client or load balancer that keeps
 // connections open makes its next request elsewhere. HTTP/2 connections get a GOAWAY.

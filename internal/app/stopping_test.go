@@ -7,36 +7,16 @@ import (
 	"io/fs"
 	"net/http"
 	"net/http/httptest"
-	"net/netip"
 	"os"
 	"strings"
 	"testing"
 	"time"
 
 	"stead.dev/stead/internal/platform/clock"
-	"stead.dev/stead/internal/platform/config"
 	"stead.dev/stead/internal/platform/keycheck"
 	"stead.dev/stead/internal/platform/secret"
 	"stead.dev/stead/internal/platform/testkit"
 )
-
-func TestALoadBalancerIsGivenTimeWhereThereIsOne(t *testing.T) {
-	t.Parallel()
-	proxies := []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}
-	for _, c := range []struct {
-		cfg  config.Config
-		want time.Duration
-	}{
-		{config.Config{ShutdownDelay: -time.Second}, 0},
-		{config.Config{ShutdownDelay: -time.Second, TrustedProxies: proxies}, 5 * time.Second},
-		{config.Config{ShutdownDelay: 0, TrustedProxies: proxies}, 0},
-		{config.Config{ShutdownDelay: 9 * time.Second}, 9 * time.Second},
-	} {
-		if got := delayOf(c.cfg); got != c.want {
-			t.Errorf("%+v: %v", c, got)
-		}
-	}
-}
 
 func TestAStoppingServerClosesConnections(t *testing.T) {
 	t.Parallel()

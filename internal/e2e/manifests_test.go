@@ -91,11 +91,7 @@ func duration(t *testing.T, settings map[string]string, name string) time.Durati
 // stopTakes is how long a stop may take by the settings: the delay, then the longer of the times for requests and for uploads.
 func stopTakes(t *testing.T, settings map[string]string) time.Duration {
 	t.Helper()
-	delay := 5 * time.Second // where a proxy is trusted, as in all manifests
-	if settings["STEAD_SHUTDOWN_DELAY"] != "" && settings["STEAD_SHUTDOWN_DELAY"] != "0s" {
-		delay = duration(t, settings, "STEAD_SHUTDOWN_DELAY")
-	}
-	return delay + max(duration(t, settings, "STEAD_UPLOAD_TIMEOUT"), duration(t, settings, "STEAD_SHUTDOWN_TIMEOUT"))
+	return duration(t, settings, "STEAD_SHUTDOWN_DELAY") + max(duration(t, settings, "STEAD_UPLOAD_TIMEOUT"), duration(t, settings, "STEAD_SHUTDOWN_TIMEOUT"))
 }
 
 // portOf is the port of an address in a setting.

@@ -72,7 +72,7 @@ type Config struct {
 	MaxBody             Size          `setting:"max_body" default:"1MiB" min:"1024" doc:"largest request body, uploads aside"`
 	MaxUpload           Size          `setting:"max_upload" default:"512MiB" min:"1024" doc:"largest upload, all files of one request together"`
 	JobWorkers          int           `setting:"job_workers" default:"10" min:"1" max:"1000" doc:"jobs that this process runs at once"`
-	ShutdownDelay       time.Duration `setting:"shutdown_delay" default:"" doc:"time that /readyz answers 503 at a stop before requests are refused, so that a load balancer notices; empty: 5s where STEAD_TRUSTED_PROXIES is set, else 0s"`
+	ShutdownDelay       time.Duration `setting:"shutdown_delay" doc:"time that /readyz answers 503 at a stop before requests are refused, so that a load balancer notices; without it, 5s where trusted_proxies is set, else 0s"`
 	UploadTimeout       time.Duration `setting:"upload_timeout" default:"2m" doc:"time that running uploads are given to finish at a stop"`
 	ShutdownTimeout     time.Duration `setting:"shutdown_timeout" default:"30s" doc:"time that running requests and jobs are given to finish at a stop"`
 
@@ -261,9 +261,15 @@ func (c *Config) NodeAddresses() (v4, v6 string) {
 	return v4, v6
 }
 
-// derive fills in the addresses that follow from others. With port 0 the address is known only after listening, so
+// balancerNotices is how long a load balancer needs to notice that /readyz answers 503.
+const balancerNotices = 5 * time.Second
+
+// derive fills in the settings that follow from others. With port 0 the address is known only after listening, so
 // derive leaves it empty and the listener fills it in.
 func (c *Config) derive() {
+	if c.sources["shutdown_delay"] == FromDefault && len(c.TrustedProxies) > 0 {
+		c.ShutdownDelay = balancerNotices
+	}
 	if c.BaseURL == "" && hasPort(c.Listen) {
 		scheme := "http://"
 		if c.TLS() {

@@ -152,6 +152,7 @@ smtp_url: {host: x}
 				"STEAD_DATABASE_URL=mysql://user:hunter2@host/db", "STEAD_SMTP_URL=http://user:hunter2@host",
 				"STEAD_STRIPE_SECRET_KEY=sk_hunter2", "STEAD_SUPPORT_EMAIL=nobody", "STEAD_DEFAULT_LANGUAGE=de",
 				"STEAD_DEFAULT_CURRENCY=XAU", "STEAD_OTLP_ENDPOINT=grpc:4317", "STEAD_SHUTDOWN_TIMEOUT=-1s",
+				"STEAD_SHUTDOWN_DELAY=-1s",
 			}},
 			want: []string{
 				`listen: "8080" is not an address`, "node_listen: \"127.0.0.1:http\" has no port number",
@@ -161,6 +162,7 @@ smtp_url: {host: x}
 				"stripe_webhook_secret: goes together with stripe_secret_key", "support_email: \"nobody\" is not a mail",
 				"default_language: \"de\" is not one of", "default_currency: \"XAU\" is not one of",
 				"otlp_endpoint: \"grpc:4317\" is not an address", "shutdown_timeout: must not be negative",
+				"shutdown_delay: must not be negative",
 			},
 		},
 	} {
@@ -268,6 +270,20 @@ func TestDescriptionsDocumentEverySetting(t *testing.T) {
 	}
 	if !strings.Contains(table.String(), "STEAD_DATABASE_URL[_FILE]") {
 		t.Error("the table does not tell that a secret may be a file")
+	}
+}
+
+func TestALoadBalancerIsGivenTimeWhereThereIsOne(t *testing.T) {
+	for settings, want := range map[string]time.Duration{
+		"":                                 0,
+		"STEAD_TRUSTED_PROXIES=10.0.0.0/8": 5 * time.Second,
+		"STEAD_TRUSTED_PROXIES=10.0.0.0/8 STEAD_SHUTDOWN_DELAY=0s": 0,
+		"STEAD_TRUSTED_PROXIES=10.0.0.0/8 STEAD_SHUTDOWN_DELAY=":   5 * time.Second,
+		"STEAD_SHUTDOWN_DELAY=9s":                                  9 * time.Second,
+	} {
+		if got := load(t, config.Input{Environ: strings.Fields(settings)}).ShutdownDelay; got != want {
+			t.Errorf("%s: %v, want %v", settings, got, want)
+		}
 	}
 }
 

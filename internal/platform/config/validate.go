@@ -84,6 +84,7 @@ func (c *Config) validate() []error {
 		return secretURL(text, "postgres", "postgresql")
 	}))
 	check("shutdown_timeout", notNegative(int64(c.ShutdownTimeout)))
+	check("shutdown_delay", notNegative(int64(c.ShutdownDelay)))
 	check("upload_timeout", notNegative(int64(c.UploadTimeout)))
 
 	check("company_name", required(c.CompanyName))
