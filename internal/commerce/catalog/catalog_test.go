@@ -317,7 +317,7 @@ products:
         name: One
         stock: -1
         prices: [{months: 0, usd_cents: -5}, {months: 0, usd_cents: 1}]
-        limits: {cpu_percent: -3}
+        limits: {cpu_percent: -3, memory_mb: 0, processes: 0, inodes: 0, mailboxes: 0}
         upgrade_to: [nowhere, one]
         node_labels: {Disk: nvme}
       - slug: one
@@ -327,7 +327,7 @@ products:
 `, []string{
 			`slug "Hosting!"`, `name: has no text in "ru"`, `languages other than`, `category "missing"`, `type "not a type"`,
 			`product web name: has no text`, `stock must be`, `months is 0`, `-5 cents`, `priced twice`, `disk_mb is needed`,
-			`cpu_percent is -3`, `"nowhere" is none`, `"one" is none`, `node_labels: "Disk=nvme" is not a label`, `the plan "one" is in the file twice`, `at least one price`,
+			`cpu_percent is -3`, `memory_mb is 0`, `processes is 0`, `inodes is 0`, `"nowhere" is none`, `"one" is none`, `node_labels: "Disk=nvme" is not a label`, `the plan "one" is in the file twice`, `at least one price`,
 		}},
 		"a price in dollars": {strings.Replace(small, "usd_cents: 500", "usd_cents: 5.00", 1), []string{`"5.00" is not a whole number`}},
 	} {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"regexp"
+	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -209,12 +210,18 @@ func (p fileProduct) check(problems *Problems, at string, categories map[string]
 	}
 }
 
+// neverZero are the limits of which every account needs some. To a panel 0 is no limit, so a plan with 0 would be unlimited.
+var neverZero = []string{"inodes", "cpu_percent", "memory_mb", "processes"}
+
 func (pl filePlan) check(problems *Problems, at string) {
 	checkText(problems, at+" name", pl.Name, true)
 	if pl.Limits.DiskMB == 0 {
 		problems.add("%s limits: disk_mb is needed (-1 for unlimited)", at)
 	}
 	Limits(pl.Limits).each(func(name string, value int64) {
+		if value == 0 && slices.Contains(neverZero, name) {
+			problems.add("%s limits: %s is 0, with which no site runs; leave it out, or write -1, for unlimited", at, name)
+		}
 		if value < Unlimited || value > 1<<40 {
 			problems.add("%s limits: %s is %d, must be 0 or more, or -1 for unlimited", at, name, value)
 		}
