@@ -186,7 +186,7 @@ func TestAPlanThatTheFileNoLongerNamesIsOffSaleAndComesBack(t *testing.T) {
 			t.Errorf("offer of a withdrawn plan: %+v, %v", o, err)
 		}
 		err = d.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
-			if ok, err := s.Take(ctx, tx, two); ok || err != nil {
+			if ok, err := s.Take(ctx, tx, two, 1); ok || err != nil {
 				t.Errorf("take of a withdrawn plan: %v, %v", ok, err)
 			}
 			return nil
@@ -246,13 +246,14 @@ func TestTheLastOneIsSoldOnce(t *testing.T) {
 			wg   sync.WaitGroup
 			mu   sync.Mutex
 			sold int
+			last int64 // a service that was sold one
 		)
-		for range 8 {
+		for service := range int64(8) {
 			wg.Go(func() {
 				err := d.InTx(t.Context(), func(ctx context.Context, tx *db.Tx) error {
-					ok, err := s.Take(ctx, tx, one)
+					ok, err := s.Take(ctx, tx, one, service)
 					if ok {
-						tx.OnCommit(func() { mu.Lock(); sold++; mu.Unlock() })
+						tx.OnCommit(func() { mu.Lock(); sold++; last = service; mu.Unlock() })
 					}
 					return err
 				})
@@ -269,7 +270,7 @@ func TestTheLastOneIsSoldOnce(t *testing.T) {
 			t.Errorf("offer: %+v, %v", o, err)
 		}
 		if err := d.InTx(t.Context(), func(ctx context.Context, tx *db.Tx) error {
-			if ok, err := s.Take(ctx, tx, planID(t, tx, "two")); !ok || err != nil {
+			if ok, err := s.Take(ctx, tx, planID(t, tx, "two"), 1); !ok || err != nil {
 				t.Errorf("take of a plan without a stock: %v, %v", ok, err)
 			}
 			return nil
@@ -280,11 +281,58 @@ func TestTheLastOneIsSoldOnce(t *testing.T) {
 		if o, err := s.Offer(t.Context(), d, one, 1); err != nil || o.Available {
 			t.Errorf("after an import: %+v, %v", o, err)
 		}
-		if err := d.InTx(t.Context(), func(ctx context.Context, tx *db.Tx) error { return s.Return(ctx, tx, one) }); err != nil {
+		if err := d.InTx(t.Context(), func(ctx context.Context, tx *db.Tx) error { return s.Return(ctx, tx, one, last) }); err != nil {
 			t.Fatal(err)
 		}
 		if o, err := s.Offer(t.Context(), d, one, 1); err != nil || !o.Available {
 			t.Errorf("after a return: %+v, %v", o, err)
+		}
+	})
+}
+
+// TestWhatNoStockCountedIsNotSoldAgain: a service that was sold before the plan had a stock, or that came from elsewhere when there
+// was none left, gives nothing back.
+func TestWhatNoStockCountedIsNotSoldAgain(t *testing.T) {
+	t.Parallel()
+	testkit.Engines(t, func(t *testing.T, d *db.DB, _ *clock.Fake) {
+		s := newService(d)
+		imported(t, d, s, strings.Replace(small, "stock: 2", "", 1))
+		one := planID(t, d, "one")
+		take := func(service int64) (ok bool) {
+			t.Helper()
+			err := d.InTx(t.Context(), func(ctx context.Context, tx *db.Tx) (err error) {
+				ok, err = s.Take(ctx, tx, one, service)
+				return err
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return ok
+		}
+		giveBack := func(service int64) {
+			t.Helper()
+			if err := d.InTx(t.Context(), func(ctx context.Context, tx *db.Tx) error { return s.Return(ctx, tx, one, service) }); err != nil {
+				t.Fatal(err)
+			}
+		}
+		const before, first, second, third, later = 1, 2, 3, 4, 5
+		if !take(before) {
+			t.Fatal("a plan without a stock is sold out")
+		}
+		imported(t, d, s, small)
+		if !take(first) || !take(second) || take(third) {
+			t.Fatal("a stock of two is not sold twice")
+		}
+		giveBack(before)
+		giveBack(third)
+		if take(later) {
+			t.Error("a third one is sold")
+		}
+		for range 2 { // once
+			giveBack(first)
+		}
+		if !take(later) || take(first) {
+			t.Error("what came back is not sold once")
 		}
 	})
 }

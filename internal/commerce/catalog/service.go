@@ -117,13 +117,16 @@ func periods(prices []price) string {
 	return strings.Join(months, ", ")
 }
 
-// Take counts one sale of a plan against its stock and returns whether one was left. One statement checks and counts, so
-// the last one is sold once. Plans without a stock are not counted: all buyers would wait for the lock of one row.
-func (s *Service) Take(ctx context.Context, tx *db.Tx, planID int64) (bool, error) {
+// Take counts the sale of a plan to a service against its stock and returns whether one was left. One statement checks and
+// counts, so the last one is sold once. Plans without a stock are not counted: all buyers would wait for the lock of one row.
+func (s *Service) Take(ctx context.Context, tx *db.Tx, planID, serviceID int64) (bool, error) {
 	unbounded, taken := 0, int64(0)
 	err := tx.QueryRow(ctx, `SELECT COUNT(*) FROM catalog_plans WHERE id = $1 AND available AND stock IS NULL`, planID).Scan(&unbounded)
 	if err == nil && unbounded == 0 {
 		taken, err = tx.Exec(ctx, `UPDATE catalog_plans SET sold = sold + 1 WHERE id = $1 AND available AND sold < stock`, planID)
+	}
+	if err == nil && taken == 1 {
+		_, err = tx.Exec(ctx, `INSERT INTO catalog_sales (service_id, plan_id) VALUES ($1, $2) ON CONFLICT DO NOTHING`, serviceID, planID)
 	}
 	if err != nil {
 		return false, fmt.Errorf("catalog: take of plan %d: %w", planID, err)
@@ -131,9 +134,13 @@ func (s *Service) Take(ctx context.Context, tx *db.Tx, planID int64) (bool, erro
 	return unbounded == 1 || taken == 1, nil
 }
 
-// Return undoes one Take, for an order that came to nothing.
-func (s *Service) Return(ctx context.Context, tx *db.Tx, planID int64) error {
-	_, err := tx.Exec(ctx, `UPDATE catalog_plans SET sold = sold - 1 WHERE id = $1 AND sold > 0 AND stock IS NOT NULL`, planID)
+// Return undoes the Take of a plan for a service that came to nothing, or has another plan now. One that was not counted
+// changes nothing.
+func (s *Service) Return(ctx context.Context, tx *db.Tx, planID, serviceID int64) error {
+	counted, err := tx.Exec(ctx, `DELETE FROM catalog_sales WHERE service_id = $1 AND plan_id = $2`, serviceID, planID)
+	if err == nil && counted == 1 {
+		_, err = tx.Exec(ctx, `UPDATE catalog_plans SET sold = sold - 1 WHERE id = $1 AND sold > 0`, planID)
+	}
 	if err != nil {
 		return fmt.Errorf("catalog: return of plan %d: %w", planID, err)
 	}

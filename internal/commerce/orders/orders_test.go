@@ -92,12 +92,12 @@ func (shelf) Offer(ctx context.Context, q db.Querier, planID int64, months int) 
 	return o, nil
 }
 
-func (shelf) Take(ctx context.Context, tx *db.Tx, planID int64) (bool, error) {
+func (shelf) Take(ctx context.Context, tx *db.Tx, planID, _ int64) (bool, error) {
 	n, err := tx.Exec(ctx, `UPDATE test_stock SET sold = sold + 1 WHERE plan_id = $1 AND sold < stock`, planID)
 	return n == 1, err
 }
 
-func (shelf) Return(ctx context.Context, tx *db.Tx, planID int64) error {
+func (shelf) Return(ctx context.Context, tx *db.Tx, planID, _ int64) error {
 	_, err := tx.Exec(ctx, `UPDATE test_stock SET sold = sold - 1 WHERE plan_id = $1`, planID)
 	return err
 }

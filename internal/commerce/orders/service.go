@@ -16,10 +16,10 @@ import (
 type Catalog interface {
 	// Offer prices a plan; 0 months ask for its shortest period.
 	Offer(ctx context.Context, q db.Querier, planID int64, months int) (sale.Offer, error)
-	// Take counts one sale against the plan's stock; false when there is none left
+	// Take counts the service against the plan's stock; false when there is none left
 	// or the plan is off sale. Return undoes it.
-	Take(ctx context.Context, tx *db.Tx, planID int64) (bool, error)
-	Return(ctx context.Context, tx *db.Tx, planID int64) error
+	Take(ctx context.Context, tx *db.Tx, planID, serviceID int64) (bool, error)
+	Return(ctx context.Context, tx *db.Tx, planID, serviceID int64) error
 }
 
 // Payer moves the customer's money. What a charge is about, an order or a credit note, makes each call repeatable.
@@ -294,17 +294,17 @@ func (s *Service) unpaid(ctx context.Context, tx *db.Tx, o order, reason error) 
 
 // begin takes an item of a paid order off the stock and begins its service.
 func (s *Service) begin(ctx context.Context, tx *db.Tx, i item) error {
+	if i.serviceID == nil {
+		return nil
+	}
 	if i.planID != nil {
-		taken, err := s.Catalog.Take(ctx, tx, *i.planID)
+		taken, err := s.Catalog.Take(ctx, tx, *i.planID, *i.serviceID)
 		if err != nil {
 			return err
 		}
 		if !taken {
 			return s.unsold(ctx, tx, i)
 		}
-	}
-	if i.serviceID == nil {
-		return nil
 	}
 	return s.Services.Provision(ctx, tx, *i.serviceID)
 }
@@ -418,8 +418,8 @@ func (s *Service) Fail(ctx context.Context, tx *db.Tx, id int64, failureKey stri
 		return err
 	}
 	for _, i := range o.items {
-		if i.planID != nil {
-			if err := s.Catalog.Return(ctx, tx, *i.planID); err != nil {
+		if i.planID != nil && i.serviceID != nil {
+			if err := s.Catalog.Return(ctx, tx, *i.planID, *i.serviceID); err != nil {
 				return err
 			}
 		}

@@ -41,10 +41,6 @@ func (s *Service) TakeOver(ctx context.Context, tx *db.Tx, w Import) (serviceID 
 	if w.Price != nil {
 		price = *w.Price
 	}
-	// A plan without stock, or off sale, counts no further service, and has this one all the same.
-	if _, err := s.Catalog.Take(ctx, tx, offer.PlanID); err != nil {
-		return 0, 0, err
-	}
 	now := tx.Now
 	o := order{accountID: w.AccountID, kind: "new", status: Completed, createdAt: now, expiresAt: now.Add(payableFor), paidAt: &now, completedAt: &now}
 	if o.id, err = insert(ctx, tx, o); err != nil {
@@ -55,6 +51,10 @@ func (s *Service) TakeOver(ctx context.Context, tx *db.Tx, w Import) (serviceID 
 		PlanName: offer.PlanName, Limits: offer.Limits, PeriodMonths: w.PeriodMonths, RenewPrice: price, AutoRenew: &w.AutoRenew,
 	}, w.From)
 	if err != nil {
+		return 0, 0, err
+	}
+	// A plan without stock, or off sale, counts no further service, and has this one all the same.
+	if _, err := s.Catalog.Take(ctx, tx, offer.PlanID, serviceID); err != nil {
 		return 0, 0, err
 	}
 	o.items = []item{{

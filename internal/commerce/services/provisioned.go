@@ -137,7 +137,7 @@ func (s *Service) Refused(ctx context.Context, id int64, failureKey string) erro
 				return err
 			}
 			if from != nil { // its order cost nothing, and is closed
-				err = s.Plans.Return(ctx, tx, r.planID)
+				err = s.Plans.Return(ctx, tx, r.planID, id)
 			} else {
 				err = s.Orders.Fail(ctx, tx, r.orderID, failureKey)
 			}

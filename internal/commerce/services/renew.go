@@ -32,9 +32,9 @@ type Plans interface {
 	Changes(ctx context.Context, q db.Querier, planID int64, months int) ([]sale.Offer, error)
 	// Terms returns those of the plans' products.
 	Terms(ctx context.Context, q db.Querier, planIDs []int64) (map[int64]sale.Terms, error)
-	// Take counts one sale against the plan's stock; false when there is none left. Return undoes it.
-	Take(ctx context.Context, tx *db.Tx, planID int64) (bool, error)
-	Return(ctx context.Context, tx *db.Tx, planID int64) error
+	// Take counts the service against the plan's stock; false when there is none left. Return undoes it.
+	Take(ctx context.Context, tx *db.Tx, planID, serviceID int64) (bool, error)
+	Return(ctx context.Context, tx *db.Tx, planID, serviceID int64) error
 }
 
 // sell sells one thing. A refusal is an error: the caller gives the transaction up.

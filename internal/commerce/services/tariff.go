@@ -298,14 +298,14 @@ func (s *Service) tellUpdated(ctx context.Context, tx *db.Tx, id int64, previous
 
 // move gives a locked service another plan, and has the panel follow.
 func (s *Service) move(ctx context.Context, tx *db.Tx, r record, offer sale.Offer) error {
-	taken, err := s.Plans.Take(ctx, tx, offer.PlanID)
+	taken, err := s.Plans.Take(ctx, tx, offer.PlanID, r.id)
 	if err != nil {
 		return err
 	}
 	if !taken {
 		return ErrTariffNotAllowed.Wrapf("services: plan %d is sold out", offer.PlanID)
 	}
-	if err := s.Plans.Return(ctx, tx, r.planID); err != nil {
+	if err := s.Plans.Return(ctx, tx, r.planID, r.id); err != nil {
 		return err
 	}
 	if err := setPlan(ctx, tx, r.id, offer); err != nil {
