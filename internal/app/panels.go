@@ -17,6 +17,7 @@ import (
 	"stead.dev/stead/internal/hosting/site"
 	"stead.dev/stead/internal/platform/config"
 	"stead.dev/stead/internal/platform/db"
+	"stead.dev/stead/internal/platform/fault"
 	"stead.dev/stead/internal/platform/jobs"
 	"stead.dev/stead/internal/platform/labels"
 	"stead.dev/stead/internal/platform/nodelink"
@@ -125,10 +126,12 @@ type asking struct {
 	// anyhow asks of panels no more than they have: of services that there are already, and in a demonstration, which shows its whole
 	// shop on whatever machine there is.
 	anyhow bool
+	// noSandboxes refuses the services of sandboxes, which have no machine.
+	noSandboxes bool
 }
 
 func newAsking(cfg config.Config, n *nodes.Service, c *catalog.Service) asking {
-	return asking{nodes: n, catalog: c, panel: cfg.Panel, anyhow: cfg.Demo}
+	return asking{nodes: n, catalog: c, panel: cfg.Panel, anyhow: cfg.Demo, noSandboxes: nowhereSimulated(cfg)}
 }
 
 // lacking lists those of the wanted capabilities that no panel has.
@@ -158,7 +161,10 @@ func (a asking) need(ctx context.Context, q db.Querier, s provisioning.Placement
 
 // Check implements provisioning.Placer.
 func (a asking) Check(ctx context.Context, q db.Querier, s provisioning.Placement) error {
-	if a.anyhow {
+	switch {
+	case s.Sandbox && a.noSandboxes:
+		return fault.OutOfStock.With(fault.Fields{"missing": []string{config.PanelSandbox}})
+	case s.Sandbox, a.anyhow: // the simulated machine has everything
 		return nil
 	}
 	need, err := a.need(ctx, q, s)
@@ -320,6 +326,16 @@ func panelsElsewhere(cfg config.Config) bool {
 func withoutPanels(cfg config.Config) bool {
 	return cfg.NodeListen == config.Off && !panelsElsewhere(cfg)
 }
+
+// simulates reports whether this process has the simulated machine on which the services of resellers' sandboxes are. Its
+// state lies in the data directory, so one process alone may have it: the one with the embedded node, or the only one of a
+// SQLite database.
+func simulates(cfg config.Config) bool {
+	return cfg.SQLite() || cfg.NodeListen != config.Off || cfg.Panel == config.PanelSandbox
+}
+
+// nowhereSimulated reports whether no process has that machine: none of replicas that all do the jobs of panels.
+func nowhereSimulated(cfg config.Config) bool { return !simulates(cfg) && !withoutPanels(cfg) }
 
 // panelSocket is where a server answers for its own node, to the commands of operators on the same machine.
 func panelSocket(cfg config.Config) string { return filepath.Join(cfg.DataDir, "local", "panel.sock") }

@@ -2,9 +2,14 @@ package app
 
 import (
 	"fmt"
+	"net/http"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
+	"stead.dev/stead/internal/front/doctor"
+	"stead.dev/stead/internal/front/reseller"
 	"stead.dev/stead/internal/platform/testkit"
 )
 
@@ -45,5 +50,42 @@ func TestTheSandboxPanelSellsAndFailsOnRequest(t *testing.T) {
 		}); put.status != 200 {
 			t.Errorf("files of the sandbox: %v", put)
 		}
+	})
+}
+
+// TestSandboxesWithoutAnEmbeddedNode: the only process of a SQLite database has the machine that simulates their services. Replicas
+// have none, and an order there is refused at once.
+func TestSandboxesWithoutAnEmbeddedNode(t *testing.T) {
+	engines(t, map[string]string{"panel": "nodes", "node_listen": "off"}, func(t *testing.T, a *App) {
+		if _, err := a.admin.ImportCatalog(t.Context(), []byte(soldNowhere)); err != nil {
+			t.Fatal(err)
+		}
+		w := &world{App: a, t: t}
+		key := w.aKey(a.customer(t, a.application(t, false), 0), reseller.NewKey{Sandbox: true})
+		var plan int64
+		if err := a.db.QueryRow(t.Context(), `SELECT id FROM catalog_plans WHERE slug = 'everything'`).Scan(&plan); err != nil {
+			t.Fatal(err)
+		}
+		r := a.post(t, key, "/api/v1/reseller/services", fmt.Sprintf(`{"plan_id": %d, "domain": "shop.example.com"}`, plan))
+		warned := slices.ContainsFunc(Examine(t.Context(), a.cfg, "test").Checks, func(c doctor.Check) bool {
+			return c.Name == "sandboxes" && c.Status == doctor.Warn && strings.HasPrefix(c.Found, "1 sandboxes ")
+		})
+		if warned == a.cfg.SQLite() {
+			t.Errorf("the doctor warns: %v", warned)
+		}
+		if !a.cfg.SQLite() {
+			var refusal struct{ Missing []string }
+			r.decode(t, &refusal)
+			if r.status != http.StatusUnprocessableEntity || r.key() != "out_of_stock" || !slices.Equal(refusal.Missing, []string{"sandbox"}) {
+				t.Errorf("an order: %s", r)
+			}
+			return
+		}
+		path := fmt.Sprintf("/api/v1/reseller/services/%d", w.id(r))
+		testkit.Eventually(t, time.Minute, func() bool {
+			var s struct{ Status string }
+			a.get(t, key, path).decode(t, &s)
+			return s.Status == "active"
+		}, "the service is active")
 	})
 }

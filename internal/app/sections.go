@@ -415,7 +415,7 @@ func (c *core) introduce() {
 	c.addons.Connect(addons.Needs{Catalog: extras{c.catalog}, Services: c.services, Orders: c.orders, Rates: c.reseller})
 	c.nodes.Connect(nodes.Needs{Checks: c.monitors, Moves: c.moves})
 	c.moves.Connect(moves.Needs{
-		Services: c.services, Places: movedPlaces{places{asking{c.nodes, c.catalog, config.PanelNodes, true}}, c.services}, Nodes: movedNodes{c.nodes, c.clock}, Backups: movedBackups{c.backups}, DNS: c.dns,
+		Services: c.services, Places: movedPlaces{places{asking{nodes: c.nodes, catalog: c.catalog, panel: config.PanelNodes, anyhow: true}}, c.services}, Nodes: movedNodes{c.nodes, c.clock}, Backups: movedBackups{c.backups}, DNS: c.dns,
 		Spec: provisioning.SpecOf, First: []moves.Follower{c.hosting, c.databases, c.mail}, All: c.hosting.ApplyAll,
 	})
 	c.monitors.Connect(monitors.Needs{Services: watchedServices{c.services}, Owners: owners{c.accounts}, Devices: c.devices})
@@ -502,8 +502,8 @@ func (c *core) openFixed(ctx context.Context) error {
 		}
 		c.panels.fixed[config.PanelHestia] = server
 	}
-	if c.cfg.NodeListen == config.Off && c.cfg.Panel != config.PanelSandbox {
-		return nil // the process with the embedded node has it, for the sandboxes of resellers
+	if !simulates(c.cfg) {
+		return nil
 	}
 	simulated, err := sandbox.Open(ctx, filepath.Join(c.cfg.DataDir, "sandbox"), c.clock.Now, c.log)
 	if err != nil {

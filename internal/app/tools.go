@@ -118,7 +118,7 @@ func Examine(ctx context.Context, cfg config.Config, version string) doctor.Repo
 			}
 			return all, err
 		},
-		Rooms:  rooms,
+		Rooms: rooms, NoSandboxes: nowhereSimulated(cfg),
 		Config: cfg, Clock: now, Version: version, MailGuard: mailGuard, Adminer: hasAdminer,
 		DatabaseFile: DatabaseFile(cfg), KeyFile: KeyFile(cfg), NodeDir: nodeDir(cfg),
 		Ledger: func(ctx context.Context, d *db.DB) error {

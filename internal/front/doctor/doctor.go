@@ -72,6 +72,8 @@ type Installation struct {
 	Rooms func(ctx context.Context, d *db.DB) ([]Room, error)
 	// Unfulfillable lists the plans on sale that promise what no server has, each with what lacks.
 	Unfulfillable func(ctx context.Context, d *db.DB) ([]string, error)
+	// NoSandboxes is set where no process has the simulated machine on which the services of sandboxes are.
+	NoSandboxes bool
 	// Version of this program.
 	Version string
 }
@@ -120,6 +122,9 @@ func Examine(ctx context.Context, in Installation) Report {
 	}
 	if e.Unfulfillable != nil {
 		e.look(ctx, "plans", e.plans)
+	}
+	if e.NoSandboxes {
+		e.look(ctx, "sandboxes", e.sandboxes)
 	}
 	e.look(ctx, "clock", e.clockOffset)
 	return e.report()

@@ -166,3 +166,21 @@ func (e *examination) plans(ctx context.Context) Check {
 		return ok("servers have what they promise")
 	}
 }
+
+// sandboxes says that resellers cannot order hosting in theirs.
+func (e *examination) sandboxes(ctx context.Context) Check {
+	if e.db == nil {
+		return skip("no database to look at")
+	}
+	var all int
+	err := e.db.QueryRow(ctx, `SELECT COUNT(*) FROM account_users WHERE sandbox_of IS NOT NULL`).Scan(&all)
+	switch {
+	case err != nil:
+		return skip(fmt.Sprintf("they cannot be counted: %v", err))
+	case all == 0:
+		return skip("no reseller has one")
+	default:
+		return warn("with a single replica set STEAD_NODE_LISTEN=127.0.0.1:8081; with several, tell resellers who integrate",
+			"%d sandboxes of resellers can order no hosting: the machine that simulates it is in the process with the embedded node, and there is none", all)
+	}
+}

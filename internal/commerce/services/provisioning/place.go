@@ -20,7 +20,8 @@ type Placement struct {
 // until the service has failed or ended. It answers fault.OutOfStock when there is none, and the order
 // is not paid then. A service that it was asked for before keeps its panel.
 type Placer interface {
-	// Check refuses what no panel can have, whatever its room: fault.OutOfStock with what is missing.
+	// Check refuses what no panel can have, whatever its room: fault.OutOfStock with what is missing. It is asked for the
+	// services of sandboxes too.
 	Check(ctx context.Context, q db.Querier, p Placement) error
 	Place(ctx context.Context, tx *db.Tx, p Placement) (panelName string, err error)
 	// PlaceElsewhere is Place for a service whose panel does not answer: it answers a panel that is none of the failed
@@ -42,11 +43,8 @@ func (p OnePanel) PlaceElsewhere(context.Context, *db.Tx, Placement, []string) (
 	return "", fault.OutOfStock.Wrapf("provisioning: there is no panel but %s", string(p))
 }
 
-// Check refuses a service that no panel can have. A sandbox's panel has everything.
+// Check refuses a service that no panel can have.
 func (s *Service) Check(ctx context.Context, q db.Querier, p Placement) error {
-	if p.Sandbox {
-		return nil
-	}
 	return s.Placer.Check(ctx, q, p)
 }
 
