@@ -7,3 +7,7 @@ CREATE TABLE catalog_sales (
     plan_id    BIGINT NOT NULL REFERENCES catalog_plans (id), -- the plan that counts it
     PRIMARY KEY (service_id, plan_id)
 );
+
+-- Until now all services of a plan with a stock were taken for counted.
+INSERT INTO catalog_sales (service_id, plan_id)
+SELECT s.id, s.plan_id FROM services s JOIN catalog_plans p ON p.id = s.plan_id WHERE p.stock IS NOT NULL;
