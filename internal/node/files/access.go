@@ -10,7 +10,6 @@ import (
 	"os"
 	"path"
 	"slices"
-	"syscall"
 	"time"
 
 	"stead.dev/stead/internal/node/tree"
@@ -155,7 +154,7 @@ func (l *closedSearch) directory(p pending) (inside []pending) {
 
 // open opens a directory for reading its names.
 func (l *closedSearch) open(dir string) (*os.File, error) {
-	return l.root.OpenFile(dir, os.O_RDONLY|syscall.O_DIRECTORY, 0)
+	return openDir(l.root, dir)
 }
 
 // own is what a directory's file says; nothing when there is none that can be read.

@@ -45,7 +45,7 @@ func (t *target) become(r release, want map[string]string, gone []string) (panel
 
 // sync makes what was written survive a power loss.
 func (t *target) sync() error {
-	f, err := t.root.Open(deployDir)
+	f, err := openDir(t.root, deployDir)
 	if err != nil {
 		return err
 	}

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 
 	"stead.dev/stead/internal/port/panel"
 )
@@ -216,6 +217,49 @@ func TestSweepRemovesWhatACrashLeft(t *testing.T) {
 	must(t, err)
 	if len(left) != 1 || left[0].Name() != "mine" {
 		t.Errorf("left: %v", left)
+	}
+}
+
+// TestWhatACustomerPutsInThePlaceOfADirectoryBlocksNobody: every start of the agent sweeps all homes in turn, and a change waits
+// for the one before it.
+func TestWhatACustomerPutsInThePlaceOfADirectoryBlocksNobody(t *testing.T) {
+	d, home := newHome(t)
+	must(t, os.RemoveAll(filepath.Join(home, "tmp")))
+	must(t, syscall.Mkfifo(filepath.Join(home, "tmp"), 0o666))
+	ended := make(chan error, 2)
+	go func() { ended <- Sweep(home) }()
+	c, err := d.enter(t.Context(), ref)
+	must(t, err)
+	defer c.close()
+	go func() {
+		if err := c.syncDir("tmp"); !errors.Is(err, syscall.ENOTDIR) {
+			ended <- fmt.Errorf("sync: %w", err)
+			return
+		}
+		ended <- nil
+	}()
+	for range 2 {
+		select {
+		case err := <-ended:
+			must(t, err)
+		case <-time.After(20 * time.Second):
+			t.Error("a pipe blocks")
+			pipe, err := os.OpenFile(filepath.Join(home, "tmp"), os.O_RDWR, 0) // lets those go on who wait
+			must(t, err)
+			defer pipe.Close()
+			must(t, <-ended)
+		}
+	}
+	for what, put := range map[string]func(string) error{
+		"a file":  func(name string) error { return os.WriteFile(name, nil, 0o600) },
+		"a link":  func(name string) error { return os.Symlink("/etc", name) },
+		"nothing": func(string) error { return nil },
+	} {
+		must(t, os.RemoveAll(filepath.Join(home, "tmp")))
+		must(t, put(filepath.Join(home, "tmp")))
+		if err := Sweep(home); err != nil {
+			t.Errorf("%s: %v", what, err)
+		}
 	}
 }
 

@@ -280,12 +280,9 @@ func Sweep(home string) error {
 		return err
 	}
 	defer root.Close()
-	dir, err := root.Open(tmpDir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
+	dir, err := openDir(root, tmpDir)
 	if err != nil {
-		return err
+		return changed(err) // the customer has removed it, or put something else there
 	}
 	defer dir.Close()
 	names, err := dir.Readdirnames(-1)

@@ -116,7 +116,7 @@ func (c *call) install(name string, src io.Reader, mode fs.FileMode, opt panel.W
 
 // syncDir makes the names in a directory survive a power loss.
 func (c *call) syncDir(dir string) error {
-	f, err := c.root.Open(dir)
+	f, err := openDir(c.root, dir)
 	if err != nil {
 		return err
 	}

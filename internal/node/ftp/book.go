@@ -255,5 +255,8 @@ func kind(err error) error {
 	return err
 }
 
+// open opens the FTP account's home in the account's. "/." refuses what is no directory: opening a pipe would wait for a writer.
+func (u user) open(account *os.Root) (*os.Root, error) { return account.OpenRoot(u.Home + "/.") }
+
 // within converts a name in an FTP account's home to a name in the account's home.
 func (u user) within(name string) string { return path.Join(u.Home, name) }

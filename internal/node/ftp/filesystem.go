@@ -57,7 +57,7 @@ func (f *fileSystem) do(p string, work func(location) error) error {
 			return err
 		}
 		defer account.Close()
-		root, err := account.OpenRoot(u.Home)
+		root, err := u.open(account)
 		if err != nil {
 			return err
 		}

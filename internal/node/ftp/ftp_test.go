@@ -342,6 +342,36 @@ func TestASwappedDirectoryLeadsNowhere(t *testing.T) {
 	}
 }
 
+// TestAPipeInThePlaceOfAHomeBlocksNoSession: nobody opens it for writing.
+func TestAPipeInThePlaceOfAHomeBlocksNoSession(t *testing.T) {
+	w := newWorld(t)
+	w.user("web", "/public_html/sub")
+	pipe := filepath.Join(w.dir, "alice/public_html/sub")
+	w.must(os.Remove(pipe))
+	w.must(syscall.Mkfifo(pipe, 0o666))
+	w.must(os.Chown(pipe, aliceUID, aliceUID))
+	c := w.dial()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		if err := c.Login("alice_web", password); err != nil {
+			t.Error(err)
+		}
+		if got, err := w.get(c, "index.html"); err == nil {
+			t.Errorf("read %q", got)
+		}
+	}()
+	select {
+	case <-done:
+	case <-time.After(20 * time.Second):
+		t.Error("a pipe blocks the session")
+		f, err := os.OpenFile(pipe, os.O_RDWR, 0) // lets it go on
+		w.must(err)
+		defer f.Close()
+		<-done
+	}
+}
+
 func TestQuotas(t *testing.T) {
 	w := newWorld(t)
 	w.user("small", "/public_html", func(f *panel.FTPAccount) { f.QuotaMB = 2 })

@@ -197,7 +197,7 @@ func (s *session) walk(u user) (bytes int64, err error) {
 			return err
 		}
 		defer root.Close()
-		home, err := root.OpenRoot(u.Home)
+		home, err := u.open(root)
 		if err != nil {
 			return err
 		}

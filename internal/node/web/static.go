@@ -90,13 +90,14 @@ func (s *GoServer) serveFile(w http.ResponseWriter, r *http.Request, site *Site)
 	}
 }
 
+// documentRoot opens the site's directory. "/." refuses anything else: opening a pipe would wait for a writer.
 func documentRoot(site *Site) (*os.Root, error) {
 	home, err := os.OpenRoot(site.Home)
 	if err != nil {
 		return nil, err
 	}
 	defer home.Close()
-	return home.OpenRoot(site.DocumentRoot)
+	return home.OpenRoot(site.DocumentRoot + "/.")
 }
 
 // open opens for reading, without blocking on a pipe.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -386,6 +387,25 @@ func TestNothingOutsideTheDocumentRootIsServed(t *testing.T) {
 	}
 	if res := get(s, "GET", "/secret"); res.StatusCode != 404 {
 		t.Errorf("document root out of the home: status %d", res.StatusCode)
+	}
+	// Or a pipe, which nobody opens for writing.
+	pipe := filepath.Join(home, "public_html")
+	if err := errors.Join(os.Remove(pipe), syscall.Mkfifo(pipe, 0o666)); err != nil {
+		t.Fatal(err)
+	}
+	answered := make(chan int, 1)
+	go func() { answered <- get(s, "GET", "/").StatusCode }()
+	select {
+	case status := <-answered:
+		if status != 404 {
+			t.Errorf("a pipe as document root: status %d", status)
+		}
+	case <-time.After(20 * time.Second):
+		t.Error("a pipe as document root blocks")
+		if f, err := os.OpenFile(pipe, os.O_RDWR, 0); err == nil { // lets the request end
+			defer f.Close()
+			<-answered
+		}
 	}
 }
 
