@@ -1,7 +1,6 @@
 package accounts
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"errors"
@@ -10,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
@@ -43,25 +43,34 @@ func Processes(uid int) ([]int, error) {
 	return all, nil
 }
 
-// runsAs parses the line of user ids of proc_pid_status(5).
+// runsAs reports whether a process runs as a user, by its proc_pid_status(5).
 func runsAs(status []byte, uid int) bool {
-	lines := bufio.NewScanner(bytes.NewReader(status))
-	want := []byte(strconv.Itoa(uid))
-	for lines.Scan() {
-		ids, found := bytes.CutPrefix(lines.Bytes(), []byte("Uid:"))
-		if state, is := bytes.CutPrefix(lines.Bytes(), []byte("State:")); is && bytes.ContainsAny(bytes.TrimSpace(state)[:1], "ZX") {
-			return false // it has ended and waits for its parent
-		}
-		if !found {
-			continue
-		}
-		// Real, effective, saved. The first and the third are those by which the kernel lets the user kill it. A daemon of
-		// root's that works for the account for a moment, as the mail server's do, has the effective one alone, and this
-		// process the fourth, the file system's, while it works on the account's files.
-		all := bytes.Fields(ids)
-		return len(all) > 2 && (bytes.Equal(all[0], want) || bytes.Equal(all[2], want))
+	values := map[string][]string{}
+	for line := range strings.Lines(string(status)) {
+		name, value, _ := strings.Cut(line, ":")
+		values[name] = strings.Fields(value)
 	}
-	return false
+	state, threads, ids := values["State"], values["Threads"], values["Uid"]
+	if len(state) == 0 || len(threads) == 0 || len(ids) < 3 || ended(state[0], threads[0]) {
+		return false
+	}
+	// Real, effective, saved. The first and the third are those by which the kernel lets the user kill it. A daemon of
+	// root's that works for the account for a moment, as the mail server's do, has the effective one alone, and this
+	// process the fourth, the file system's, while it works on the account's files.
+	want := strconv.Itoa(uid)
+	return ids[0] == want || ids[2] == want
+}
+
+// Ended reports whether a process has ended and waits for its parent. fields are those of proc_pid_stat(5) after the name.
+func Ended(fields []string) bool {
+	const state, threads = 0, 17
+	return len(fields) <= threads || ended(fields[state], fields[threads])
+}
+
+// ended reports whether a process of that state and number of threads has ended. The kernel tells the state of its first thread: a
+// program can end that one alone, and go on in the others.
+func ended(state, threads string) bool {
+	return (state == "Z" || state == "X") && (threads == "0" || threads == "1")
 }
 
 // killAll ends every process of a user, by kill(2) with -1 as that user: the kernel kills in one step everything that

@@ -286,6 +286,21 @@ func TestDeletionThatFailsIsGoneOnWith(t *testing.T) {
 	}
 }
 
+// TestAProcessEndsWhoseFirstThreadHasEnded: the kernel shows it as a zombie, and it goes on in its other threads.
+func TestAProcessEndsWhoseFirstThreadHasEnded(t *testing.T) {
+	m := nodetest.New(t)
+	a := m.Account("alice", panel.Limits{})
+	_, ended := nodetest.Headless(t, m.Dir, &syscall.SysProcAttr{
+		Credential: &syscall.Credential{Uid: uint32(a.User.UID), Gid: uint32(a.User.GID)},
+	})
+	m.Update("alice", func(r *accounts.Record) { r.Suspended = true })
+	select {
+	case <-ended:
+	case <-time.After(time.Minute):
+		t.Error("it goes on although its account is suspended")
+	}
+}
+
 // The agent is killed at random moments while it makes and ends accounts. After each time every
 // account is complete or absent, no name and no number is there twice, and the work can be repeated.
 func TestKilledAgentLeavesUsersCompleteOrAbsent(t *testing.T) {

@@ -288,7 +288,7 @@ func sessionOf(pid int) int {
 	}
 	// proc(5): "pid (name) state ppid pgrp session …", and the name may contain anything.
 	fields := strings.Fields(string(data[bytes.LastIndexByte(data, ')')+1:]))
-	if len(fields) < 4 || fields[0] == "Z" {
+	if accounts.Ended(fields) {
 		return 0
 	}
 	id, err := strconv.Atoi(fields[3])

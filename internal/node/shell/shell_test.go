@@ -237,6 +237,22 @@ func TestATerminalEndsBeforeAProcessThatLeftIt(t *testing.T) {
 	}
 }
 
+// TestAProcessIsOfItsSessionWhoseFirstThreadHasEnded: it goes on, and with it what the session started.
+func TestAProcessIsOfItsSessionWhoseFirstThreadHasEnded(t *testing.T) {
+	pid, ended := nodetest.Headless(t, nodetest.Dir(t), &syscall.SysProcAttr{Setsid: true})
+	if got := sessionOf(pid); got != pid {
+		t.Errorf("its session is %d, want %d", got, pid)
+	}
+	if err := endSession(pid); err != nil {
+		t.Error(err)
+	}
+	select {
+	case <-ended:
+	case <-time.After(time.Minute):
+		t.Error("it goes on after its session")
+	}
+}
+
 func TestTimeIsBounded(t *testing.T) {
 	w := newWorld(t, func(c *Config) { c.Idle = 2 * time.Second })
 	p := w.sit()

@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+
+	"stead.dev/stead/internal/node/accounts"
 )
 
 // process is a process of the machine.
@@ -83,9 +85,8 @@ func look(pid int) (p process, uid int, ok bool) {
 		return p, 0, false
 	}
 	// proc(5): "pid (name) state ppid …", and the name may contain anything.
-	_, rest, found := strings.Cut(string(data[strings.LastIndexByte(string(data), ')')+1:]), " ")
-	fields := strings.Fields(rest)
-	if !found || len(fields) < 2 || fields[0] == "Z" {
+	fields := strings.Fields(string(data[strings.LastIndexByte(string(data), ')')+1:]))
+	if accounts.Ended(fields) {
 		return p, 0, false
 	}
 	parent, err := strconv.Atoi(fields[1])

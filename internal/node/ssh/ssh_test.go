@@ -14,6 +14,7 @@ import (
 	gossh "golang.org/x/crypto/ssh"
 
 	"stead.dev/stead/internal/node/accounts"
+	"stead.dev/stead/internal/node/nodetest"
 	"stead.dev/stead/internal/platform/testkit"
 	"stead.dev/stead/internal/port/panel"
 )
@@ -321,6 +322,14 @@ func TestAShellThatIsSwitchedOffEnds(t *testing.T) {
 		t.Errorf("%q", out)
 	}
 	w.sftp(w.connect(w.alice, w.key))
+}
+
+// TestAProcessIsSeenWhoseFirstThreadHasEnded: otherwise what it started would not be found below it.
+func TestAProcessIsSeenWhoseFirstThreadHasEnded(t *testing.T) {
+	pid, _ := nodetest.Headless(t, nodetest.Dir(t), nil)
+	if p, _, ok := look(pid); !ok || p.parent != os.Getpid() {
+		t.Errorf("seen: %v, %+v", ok, p)
+	}
 }
 
 func TestSessionsOutliveTheAgent(t *testing.T) {
