@@ -73,8 +73,8 @@ pid = %s/fpm.pid
 error_log = %s/fpm.log
 log_level = notice
 daemonize = no
-emergency_restart_threshold = 10
-emergency_restart_interval = 1m
+; Never: by workers that it ends itself, an account could have the pools of all others of the master restarted again and again.
+emergency_restart_threshold = 0
 process_control_timeout = 10s
 rlimit_core = 0
 

@@ -432,6 +432,24 @@ func TestAReloadDropsNoRequestAndABrokenPoolHoldsUpNobody(t *testing.T) {
 	}
 }
 
+// TestWorkersThatCrashRestartNobodyElses: an account can end its own workers as often as it likes, and others share the master.
+func TestWorkersThatCrashRestartNobodyElses(t *testing.T) {
+	w := newWorld(t)
+	a := w.account("alice", panel.Limits{})
+	w.put(a, "pid.php", `<?php echo getmypid();`)
+	for range 12 {
+		_, body := w.get(a, "/pid.php")
+		pid, err := strconv.Atoi(body)
+		must(t, err)
+		must(t, syscall.Kill(pid, syscall.SIGSEGV))
+		testkit.Eventually(t, time.Minute, func() bool { return syscall.Kill(pid, 0) != nil }, "the worker has ended")
+	}
+	log, err := os.ReadFile(w.usual().file("masters", "1", "fpm.log"))
+	if err != nil || !strings.Contains(string(log), "SIGSEGV") || strings.Contains(string(log), "threshold") {
+		t.Errorf("%v\n%s", err, log)
+	}
+}
+
 func TestTheAgentMayDie(t *testing.T) {
 	w := newWorld(t)
 	a := w.account("alice", panel.Limits{})
