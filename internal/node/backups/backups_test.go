@@ -685,3 +685,48 @@ func TestVeryDeepDirectoriesAreNoHindranceToARestore(t *testing.T) {
 	w.same("status", panel.TaskCompleted, r.Status)
 	w.same("files", before, w.tree("1"))
 }
+
+// TestADirectoryThatCannotBeEnteredHindersNoBackup: its names can be read, and nothing behind them.
+func TestADirectoryThatCannotBeEnteredHindersNoBackup(t *testing.T) {
+	w := newWorld(t, folder)
+	w.put("1", "public_html/a", "mine", 0o600)
+	w.put("1", "public_html/closed/b", "mine, too", 0o600)
+	w.put("1", "public_html/closes/below/c", "as it was", 0o600)
+	w.put("1", "public_html/empty/d", "", 0o600)
+	home := w.homes["1"].Home
+	w.must(os.Remove(filepath.Join(home, "public_html/empty/d")))
+	for _, closed := range []string{"closed", "empty"} {
+		w.must(os.Chmod(filepath.Join(home, "public_html", closed), 0o644))
+	}
+	before := w.tree("1")
+	made := w.backUp("1", "b1", panel.PartFiles)
+	w.same("unreadable", int64(1), made.Parts[0].Unreadable)
+	names := w.download("1", "b1")
+	w.same("file", "mine", names["files/public_html/a"])
+	if text, there := names["files/public_html/closed/b"]; there {
+		t.Errorf("the backup has what cannot be reached: %q", text)
+	}
+	if _, there := names["files/public_html/empty/"]; !there {
+		t.Error("the backup lacks an empty directory")
+	}
+	// What is closed later does not keep a restore from what the backup has, whole or in part.
+	for i, items := range [][]string{nil, {"/public_html/closes/below"}} {
+		w.must(os.WriteFile(filepath.Join(home, "public_html/closes/below/c"), []byte("changed"), 0o600))
+		w.put("1", "public_html/closes/new", "to go with the rest", 0o600)
+		closes := filepath.Join(home, "public_html/closes")
+		w.must(os.Chmod(closes, 0o644))
+		r := w.bringBack("1", panel.RestoreRequest{ID: fmt.Sprint("r", i), Backup: "b1", Parts: []panel.BackupPart{panel.PartFiles}, Items: items})
+		w.same("status", panel.TaskCompleted, r.Status)
+		if items != nil {
+			w.must(os.Remove(filepath.Join(closes, "new")))
+			w.must(os.Chmod(closes, 0o755))
+		}
+		after := w.tree("1")
+		for name, want := range before {
+			if name != "public_html/closes" || items == nil { // above an item, its time changes
+				w.same(name, want, after[name])
+			}
+		}
+		w.same("number", len(before), len(after))
+	}
+}

@@ -125,14 +125,33 @@ func (p *packer) directory(name string, info fs.FileInfo) error {
 	if err != nil {
 		return err
 	}
-	err = attributes(f, h)
+	reachable, err := p.reachable(name, f)
+	if err == nil && reachable {
+		err = attributes(f, h)
+	}
 	if err = errors.Join(err, f.Close()); err != nil {
 		return err
+	}
+	if !reachable {
+		return p.unread(h)
 	}
 	if err := p.write(h, nil); err != nil {
 		return err
 	}
 	return p.dir(name)
+}
+
+// reachable reports whether the entries of an open directory can be reached by their names: one may be read and not entered (0644).
+func (p *packer) reachable(name string, f *os.File) (bool, error) {
+	first, err := f.Readdirnames(1)
+	if errors.Is(err, io.EOF) {
+		return true, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	_, err = p.root.Lstat(path.Join(name, first[0]))
+	return !errors.Is(err, fs.ErrPermission), nil
 }
 
 func (p *packer) file(name string, info fs.FileInfo) error {

@@ -160,6 +160,11 @@ func removeOthers(ctx context.Context, root *os.Root, c *contents, dir string) e
 			return err
 		}
 		info, err := root.Lstat(name)
+		if errors.Is(err, fs.ErrPermission) { // a directory that can be read and not entered
+			if err = open(root, dir); err == nil {
+				info, err = root.Lstat(name)
+			}
+		}
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
@@ -287,7 +292,8 @@ func (u *unpacker) parents(dir string) error {
 	if err == nil && info.IsDir() {
 		return open(u.root, dir)
 	}
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	// Where the directory above cannot be entered, it is opened first.
+	if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrPermission) {
 		return err
 	}
 	if err := u.parents(path.Dir(dir)); err != nil {
