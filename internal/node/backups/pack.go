@@ -174,7 +174,7 @@ func (p *packer) file(name string, info fs.FileInfo) error {
 	if err := attributes(f, h); err != nil {
 		return err
 	}
-	if p.most > 0 && p.bytes+info.Size() > p.most && hollow(info) {
+	if p.most > 0 && info.Size() > p.most-p.bytes && hollow(info) {
 		return p.unread(h) // no restore would have room for it, and a customer can create any number of them
 	}
 	return p.write(h, f)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -104,5 +105,26 @@ func TestManyFilesOfHolesOccupyNoBackup(t *testing.T) {
 	// Two of all those that occupy less than they say, and the file that does not.
 	if err := p.dir("."); err != nil || p.entries != 42 || p.unreadable != 39 || p.bytes != 3<<19 {
 		t.Errorf("%d entries, %d unreadable, %d bytes, %v", p.entries, p.unreadable, p.bytes, err)
+	}
+}
+
+// TestAFileOfTheGreatestSizeOccupiesNoBackup: where the file system allows it, its size and what comes before it are more than a
+// number can say.
+func TestAFileOfTheGreatestSizeOccupiesNoBackup(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "holes")
+	if err := errors.Join(os.WriteFile(file, nil, 0o600), os.Truncate(file, 1<<20)); err != nil {
+		t.Fatal(err)
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	// Few file systems have such files: here it is the rest that is large.
+	const before = math.MaxInt64 - 1<<19
+	p := &packer{ctx: t.Context(), root: root, tar: tar.NewWriter(io.Discard), skip: skipped, most: 1 << 20, counted: counted{bytes: before}}
+	if err := p.dir("."); err != nil || p.unreadable != 1 || p.bytes != before {
+		t.Errorf("%d unreadable, %d bytes, %v", p.unreadable, p.bytes, err)
 	}
 }
