@@ -1,6 +1,7 @@
 package databases
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +10,8 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+
+	"golang.org/x/sys/unix"
 
 	"stead.dev/stead/internal/node/accounts"
 	"stead.dev/stead/internal/port/panel"
@@ -19,11 +22,12 @@ func (*Driver) BackupPart() panel.BackupPart { return panel.PartDatabases }
 
 // DumpBackup implements facility.Backuper: a file of SQL for each database.
 func (d *Driver) DumpBackup(ctx context.Context, a accounts.Account, dir string) (items int64, err error) {
+	w := &sparing{spare: cmp.Or(d.cfg.Spare, spare), left: look}
 	for _, db := range d.records.Get(a.Name).Databases {
 		if db.Ending || !db.Made {
 			continue
 		}
-		if err := d.dumpTo(ctx, a.Ref, db.Name, filepath.Join(dir, db.Name+".sql")); err != nil {
+		if err := d.dumpTo(ctx, a.Ref, db.Name, filepath.Join(dir, db.Name+".sql"), w); err != nil {
 			return 0, err
 		}
 		items++
@@ -31,7 +35,36 @@ func (d *Driver) DumpBackup(ctx context.Context, a accounts.Account, dir string)
 	return items, nil
 }
 
-func (d *Driver) dumpTo(ctx context.Context, ref, name, file string) (err error) {
+const (
+	spare = 2 << 30  // bytes of the disk that dumps leave free
+	look  = 64 << 20 // bytes that are written between two looks at the disk
+)
+
+// sparing writes files until the disk has no more than spare bytes free. A compressed database can be a thousand times larger as SQL
+// than it is on the disk, and a full disk stops the sites, databases and mailboxes of all accounts.
+type sparing struct {
+	to    *os.File
+	spare int64
+	left  int64 // bytes until the next look
+}
+
+// Write implements io.Writer.
+func (s *sparing) Write(p []byte) (int, error) {
+	if s.left -= int64(len(p)); s.left < 0 {
+		s.left = look
+		var disk unix.Statfs_t
+		if err := unix.Fstatfs(int(s.to.Fd()), &disk); err != nil {
+			return 0, fmt.Errorf("statfs: %w", err)
+		}
+		if free := int64(disk.Bavail) * disk.Bsize; free < s.spare { //nolint:gosec // no disk has 2^63 bytes
+			return 0, fmt.Errorf("%w: the dumps of an account's databases leave %d MB of the machine's disk free, and there are %d MB",
+				panel.ErrDiskFull, s.spare>>20, free>>20)
+		}
+	}
+	return s.to.Write(p)
+}
+
+func (d *Driver) dumpTo(ctx context.Context, ref, name, file string, w *sparing) (err error) {
 	from, err := d.DumpDatabase(ctx, ref, name)
 	if err != nil {
 		return err
@@ -41,7 +74,8 @@ func (d *Driver) dumpTo(ctx context.Context, ref, name, file string) (err error)
 	if err != nil {
 		return err
 	}
-	_, err = io.Copy(to, from)
+	w.to = to
+	_, err = io.Copy(w, from)
 	return errors.Join(err, to.Close())
 }
 

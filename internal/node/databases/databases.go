@@ -34,6 +34,8 @@ type Config struct {
 	PostgreSQL *Instance
 	// Simulated keeps databases in the records only: all engines exist, nobody can connect.
 	Simulated bool
+	// Spare is how many bytes of the disk the dumps for a backup leave free; zero: 2 GiB.
+	Spare int64
 }
 
 // Instance is a server of the machine.
