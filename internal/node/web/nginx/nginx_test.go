@@ -597,6 +597,16 @@ func TestNoSourceOfAProgramIsSent(t *testing.T) {
 	}
 }
 
+// TestFormerWorkersEnd: a slow download would keep one of every reload.
+func TestFormerWorkersEnd(t *testing.T) {
+	w := newWorld(t)
+	text, err := os.ReadFile(w.file("nginx.conf"))
+	w.must(err)
+	if !strings.Contains(string(text), "\nworker_shutdown_timeout 10m;\n") {
+		t.Errorf("workers have no end in\n%s", text)
+	}
+}
+
 // TestTheAddressesOfTheMachineChange: nginx does not start with an address that the machine has no more.
 func TestTheAddressesOfTheMachineChange(t *testing.T) {
 	w := newWorld(t)
