@@ -16,13 +16,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-func ownerOf(info fs.FileInfo) int {
-	if st, ok := info.Sys().(*syscall.Stat_t); ok {
-		return int(st.Uid)
-	}
-	return -1
-}
-
 // Processes returns the ids of the processes that run as a user, or could switch to it again.
 func Processes(uid int) ([]int, error) {
 	dirs, err := os.ReadDir("/proc")

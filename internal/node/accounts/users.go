@@ -408,7 +408,7 @@ func (u *users) clearShared(rec Record) error {
 		if err != nil {
 			return err
 		}
-		err = removeOwned(root, ".", rec.User.UID)
+		err = removeOwned(root, rec.User.UID)
 		if err = errors.Join(err, root.Close()); err != nil {
 			return err
 		}
@@ -416,40 +416,22 @@ func (u *users) clearShared(rec Record) error {
 	return nil
 }
 
-// removeOwned removes what uid owns below dir.
-func removeOwned(root *os.Root, dir string, uid int) error {
-	f, err := root.OpenFile(dir, os.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW, 0)
-	if err != nil {
-		return ignoreGone(err)
-	}
-	names, err := f.Readdirnames(-1)
-	if err = errors.Join(err, f.Close()); err != nil {
-		return err
-	}
-	for _, name := range names {
-		name = filepath.Join(dir, name)
-		info, err := root.Lstat(name)
-		if err != nil {
-			if err = ignoreGone(err); err != nil {
-				return err
-			}
-			continue
+// removeOwned removes what uid owns below root, as deep as an entry has its whole name: what others have nested deeper, to keep a
+// deletion busy, is not searched. Directories at the top that others may not enter are left out.
+func removeOwned(root *os.Root, uid int) error {
+	return tree.Walk(root, func(e *tree.Entry) (enter bool, err error) {
+		switch atTop := !strings.Contains(e.Name, "/"); {
+		case !e.Whole:
+			return false, nil
+		case e.Name == ".":
+			return true, nil
+		case int(e.Stat.Uid) == uid:
+			return false, ignoreGone(tree.Remove(root, e.Name, nil))
+		default:
+			return !atTop || e.Stat.Mode&0o001 != 0, nil
 		}
-		switch owner := ownerOf(info); {
-		case owner == uid:
-			err = tree.Remove(root, name, nil)
-		case info.IsDir() && (dir != "." || openTo(info)):
-			err = removeOwned(root, name, uid)
-		}
-		if err = ignoreGone(err); err != nil {
-			return err
-		}
-	}
-	return nil
+	})
 }
-
-// openTo reports whether others than owner and group may create files in a directory, or below it.
-func openTo(info fs.FileInfo) bool { return info.Mode().Perm()&0o001 != 0 }
 
 func ignoreGone(err error) error {
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENOTDIR) || errors.Is(err, unix.ELOOP) {

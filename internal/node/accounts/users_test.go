@@ -23,6 +23,7 @@ import (
 	"stead.dev/stead/internal/node/identity"
 	"stead.dev/stead/internal/node/limits"
 	"stead.dev/stead/internal/node/nodetest"
+	"stead.dev/stead/internal/node/tree"
 	"stead.dev/stead/internal/port/panel"
 )
 
@@ -283,6 +284,43 @@ func TestDeletionThatFailsIsGoneOnWith(t *testing.T) {
 	}
 	if err := m.Store.Delete(t.Context(), "alice", nil); !errors.Is(err, panel.ErrNotFound) {
 		t.Errorf("deleted again: %v", err)
+	}
+}
+
+// TestAnotherAccountsDirectoriesKeepNoDeletionBusy: their owner can nest them without limit, and a walk by whole names takes time in
+// proportion to the square of the depth.
+func TestAnotherAccountsDirectoriesKeepNoDeletionBusy(t *testing.T) {
+	m := nodetest.New(t)
+	a, other := m.Account("alice", panel.Limits{}), m.Account("bob", panel.Limits{})
+	shared, err := os.MkdirTemp("/tmp", "deep")
+	must(t, err)
+	root, err := os.OpenRoot(shared)
+	must(t, err)
+	t.Cleanup(func() { must(t, errors.Join(tree.Remove(root, "d", nil), root.Close(), os.Remove(shared))) })
+	must(t, os.Chmod(shared, 0o777))
+	must(t, os.Chown(shared, other.User.UID, other.User.GID))
+	at, err := root.OpenRoot(".")
+	must(t, err)
+	for range 20000 {
+		must(t, at.Mkdir("d", 0o777))
+		below, err := at.OpenRoot("d")
+		must(t, errors.Join(err, at.Close()))
+		at = below
+	}
+	must(t, at.Close())
+	file := filepath.Join(shared, "d/d/of-alice")
+	must(t, os.Chmod(filepath.Join(shared, "d/d"), 0o777))
+	must(t, identity.Do(a, func() error { return os.WriteFile(file, nil, 0o600) }))
+	done := make(chan error, 1)
+	go func() { done <- m.Store.Delete(context.WithoutCancel(t.Context()), "alice", nil) }()
+	select {
+	case err := <-done:
+		must(t, err)
+	case <-time.After(time.Minute):
+		t.Fatal("the deletion takes too long")
+	}
+	if _, err := os.Lstat(file); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the account's file is left: %v", err)
 	}
 }
 
