@@ -40,7 +40,7 @@ type UsersConfig struct {
 	// Etc is where the user database is; empty is /etc.
 	Etc string
 	// Shared are directories outside the home in which accounts may leave files; an account's files there are removed
-	// when it ends. nil is /tmp, /var/tmp and /dev/shm.
+	// when it ends. nil is /tmp, /var/tmp, /dev/shm and the directory for sessions of Debian's PHP.
 	Shared []string
 
 	// Limit sets the kernel's limits of the account's user, and Release removes them. nil: the kernel enforces none.
@@ -72,7 +72,7 @@ func OpenUsers(cfg UsersConfig) (*Store, error) {
 		u.cfg.Etc = "/etc"
 	}
 	if u.cfg.Shared == nil {
-		u.cfg.Shared = []string{"/tmp", "/var/tmp", "/dev/shm"}
+		u.cfg.Shared = []string{"/tmp", "/var/tmp", "/dev/shm", "/var/lib/php/sessions"}
 	}
 	u.db = userdb.Open(u.cfg.Etc)
 	return open(cfg.Dir, cfg.Now, cfg.Log, func(s *Store) (ground, error) {

@@ -38,8 +38,8 @@ const (
 //   - it is in the account's cgroup;
 //   - it has no capabilities and gets none, nor another user, by the programs it runs (no_new_privs);
 //   - where the kernel lets this process make mounts, it finds no other account's directory and no
-//     other's processes, /tmp and /var/tmp are the home's tmp, and /dev/shm is its own and vanishes
-//     with it;
+//     other's processes, /tmp, /var/tmp and the sessions of Debian's PHP are in the home's tmp, and
+//     /dev/shm is its own and vanishes with it;
 //   - it cannot change its limits on open files and core dumps;
 //   - a write beyond a limit on the size of files, as full accounts have, fails and does not end it.
 func Command(ctx context.Context, a accounts.Account, name string, args ...string) *Cmd {
@@ -154,6 +154,10 @@ func confine(a accounts.Account) error {
 		if err := bind(tmp, dir); err != nil {
 			return err
 		}
+	}
+	// All may write there too, where Debian's PHP is installed.
+	if err := bind(tmp, "/var/lib/php/sessions"); !errors.Is(err, unix.ENOENT) {
+		return err
 	}
 	return nil
 }

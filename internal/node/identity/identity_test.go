@@ -173,6 +173,13 @@ func TestCommandIsTheAccountsAlone(t *testing.T) {
 	if data, err := os.ReadFile(filepath.Join(alice.Home, "tmp", "file")); err != nil || string(data) != "mine\n" {
 		t.Errorf("%q, %v", data, err)
 	}
+	if info, err := os.Stat("/var/lib/php/sessions"); err == nil && info.IsDir() {
+		session := "sess_" + alice.User.Name
+		shell(t, alice, "echo mine >/var/lib/php/sessions/"+session)
+		if data, err := os.ReadFile(filepath.Join(alice.Home, "tmp", session)); err != nil || string(data) != "mine\n" {
+			t.Errorf("a session: %q, %v", data, err)
+		}
+	}
 	if got := shell(t, bob, "ls /tmp /var/tmp /dev/shm"); strings.Contains(got, "file") {
 		t.Errorf("bob sees %s", got)
 	}
