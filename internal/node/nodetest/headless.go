@@ -37,7 +37,7 @@ func Headless(t testing.TB, dir string, attr *syscall.SysProcAttr) (pid int, end
 	self, err := os.ReadFile("/proc/self/exe")
 	must(t, err)
 	program := filepath.Join(dir, headless)
-	must(t, os.WriteFile(program, self, 0o755))
+	must(t, os.WriteFile(program, self, 0o755))      //nolint:gosec // G703: in a directory of the test
 	must(t, os.Chmod(program, 0o755))                //nolint:gosec // G302: others run it
 	cmd := exec.CommandContext(t.Context(), program) //nolint:gosec // G204: a copy of this program
 	cmd.Dir, cmd.Env, cmd.SysProcAttr = dir, []string{}, attr
