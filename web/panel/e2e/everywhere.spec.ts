@@ -155,6 +155,15 @@ test.describe("a customer", () => {
 test.describe("staff", () => {
   test.use({ storageState: async ({ owner }, provide) => provide(owner) });
   accessible(staffRoutes);
+
+  test("what is not there has a page with a heading and a title that say so", async ({ page, expected }) => {
+    expected.push("404");
+    for (const route of staffRoutes.filter((one) => /\$\w+$/.test(one))) {
+      await page.goto(`/panel${route.replace(/\$\w+/, "999999")}?lang=en`);
+      await expect(page.getByRole("heading", { level: 1 }), route).toHaveText("There is nothing here");
+      await expect(page, route).toHaveTitle(/^There is nothing here/);
+    }
+  });
 });
 
 test.describe("a reseller's client", () => {

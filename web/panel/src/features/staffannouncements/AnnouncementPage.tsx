@@ -26,9 +26,9 @@ import { Banner } from "~/ui/Banner";
 import { Confirm } from "~/ui/Confirm";
 import { ErrorNote } from "~/ui/ErrorNote";
 import { useSubmit } from "~/ui/form";
-import { Load } from "~/ui/Load";
 import { done } from "~/ui/notice";
 import { PageHeader } from "~/ui/PageHeader";
+import { PageLoad } from "~/ui/PageLoad";
 import { Act } from "~/ui/staff/Act";
 import { useCan } from "~/ui/staff/api";
 import { useChanged } from "~/ui/staff/changed";
@@ -66,7 +66,7 @@ export function AnnouncementPage({ id }: StaffPage) {
       </>
     );
   return (
-    <Load query={query}>
+    <PageLoad query={query}>
       {(data) => (
         <>
           <PageHeader title={t("one")} actions={<Status tone={tones[data.state]} label={t(`state.${data.state}`)} />} />
@@ -74,7 +74,7 @@ export function AnnouncementPage({ id }: StaffPage) {
           <Editor key={data.id} present={data} />
         </>
       )}
-    </Load>
+    </PageLoad>
   );
 }
 

@@ -28,9 +28,9 @@ import { drafts } from "~/ui/drafts";
 import { ErrorNote } from "~/ui/ErrorNote";
 import { useSubmit } from "~/ui/form";
 import { LeaveGuard } from "~/ui/LeaveGuard";
-import { Load } from "~/ui/Load";
 import { done } from "~/ui/notice";
 import { PageHeader } from "~/ui/PageHeader";
+import { PageLoad } from "~/ui/PageLoad";
 import { useCan } from "~/ui/staff/api";
 import { useChanged } from "~/ui/staff/changed";
 import { oneIn, type StaffPage } from "~/ui/staff/page";
@@ -82,7 +82,7 @@ export function ArticlePage({ id, search, onSearch }: StaffPage) {
     );
   }
   return (
-    <Load query={query}>
+    <PageLoad query={query}>
       {(data) => (
         <>
           <PageHeader title={t(`articles.kind.${data.kind}`)} description={<code>{data.slug}</code>} />
@@ -102,7 +102,7 @@ export function ArticlePage({ id, search, onSearch }: StaffPage) {
           />
         </>
       )}
-    </Load>
+    </PageLoad>
   );
 }
 

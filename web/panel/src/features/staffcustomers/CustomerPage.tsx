@@ -10,6 +10,7 @@ import { DataTable } from "~/ui/DataTable";
 import { ErrorNote } from "~/ui/ErrorNote";
 import { Load } from "~/ui/Load";
 import { PageHeader } from "~/ui/PageHeader";
+import { PageLoad } from "~/ui/PageLoad";
 import { type StaffPage } from "~/ui/staff/page";
 import { Pager } from "~/ui/Pager";
 import { Act } from "~/ui/staff/Act";
@@ -53,7 +54,7 @@ export function CustomerPage({ id }: StaffPage) {
   const query = useQuery(customer(account));
   const changed = useChanged();
   return (
-    <Load query={query}>
+    <PageLoad query={query}>
       {(data) => (
         <>
           <PageHeader
@@ -82,7 +83,7 @@ export function CustomerPage({ id }: StaffPage) {
           </Stack>
         </>
       )}
-    </Load>
+    </PageLoad>
   );
 }
 

@@ -3,8 +3,8 @@ import { useQuery } from "@tanstack/react-query";
 
 import { number } from "~/i18n/formats";
 import { DataTable } from "~/ui/DataTable";
-import { Load } from "~/ui/Load";
 import { PageHeader } from "~/ui/PageHeader";
+import { PageLoad } from "~/ui/PageLoad";
 import { type StaffPage } from "~/ui/staff/page";
 import { StaffLink } from "~/ui/staff/StaffLink";
 import { Act } from "~/ui/staff/Act";
@@ -22,7 +22,7 @@ import { t } from "./texts";
 export function OrderPage({ id }: StaffPage) {
   const query = useQuery(order(Number(id)));
   return (
-    <Load query={query}>
+    <PageLoad query={query}>
       {(data) => (
         <>
           <PageHeader
@@ -36,7 +36,7 @@ export function OrderPage({ id }: StaffPage) {
           </Stack>
         </>
       )}
-    </Load>
+    </PageLoad>
   );
 }
 

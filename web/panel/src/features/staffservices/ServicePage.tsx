@@ -1,8 +1,8 @@
 import { Card, Code, Group, Text, Title } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 
-import { Load } from "~/ui/Load";
 import { PageHeader } from "~/ui/PageHeader";
+import { PageLoad } from "~/ui/PageLoad";
 import { type StaffPage } from "~/ui/staff/page";
 import { StaffLink } from "~/ui/staff/StaffLink";
 import { Act } from "~/ui/staff/Act";
@@ -36,7 +36,7 @@ const nameOf = (data: Service) => data.label || data.domain || `#${data.id}`;
 export function ServicePage({ id }: StaffPage) {
   const query = useQuery(service(Number(id)));
   return (
-    <Load query={query}>
+    <PageLoad query={query}>
       {(data) => (
         <>
           <PageHeader
@@ -54,7 +54,7 @@ export function ServicePage({ id }: StaffPage) {
           )}
         </>
       )}
-    </Load>
+    </PageLoad>
   );
 }
 

@@ -7,9 +7,9 @@ import { useAction } from "~/ui/action";
 import { drafts } from "~/ui/drafts";
 import { ErrorNote } from "~/ui/ErrorNote";
 import { LeaveGuard } from "~/ui/LeaveGuard";
-import { Load } from "~/ui/Load";
 import { failed } from "~/ui/notice";
 import { PageHeader } from "~/ui/PageHeader";
+import { PageLoad } from "~/ui/PageLoad";
 import { SectionCard } from "~/ui/SectionCard";
 import { type StaffPage } from "~/ui/staff/page";
 import { StaffLink } from "~/ui/staff/StaffLink";
@@ -33,7 +33,7 @@ export function TicketPage({ id: key }: StaffPage) {
   const query = useQuery(ticket(id));
   const can = useCan();
   return (
-    <Load query={query}>
+    <PageLoad query={query}>
       {(data) => (
         <>
           <PageHeader title={data.subject} aside={<TicketState status={data.status} />} />
@@ -48,7 +48,7 @@ export function TicketPage({ id: key }: StaffPage) {
           </Stack>
         </>
       )}
-    </Load>
+    </PageLoad>
   );
 }
 
