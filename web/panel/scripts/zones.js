@@ -4,7 +4,8 @@ import { join } from "node:path";
 
 const features = "src/features";
 let wrong = 0;
-for (const feature of readdirSync(features)) {
+const folders = readdirSync(features, { withFileTypes: true }).filter((one) => one.isDirectory());
+for (const { name: feature } of folders) {
   for (const file of readdirSync(join(features, feature), { recursive: true })) {
     if (!/\.tsx?$/.test(file)) continue;
     const text = readFileSync(join(features, feature, file), "utf8");

@@ -1,4 +1,4 @@
-import { isForeign, leavePage, pageHeaders } from "./page";
+import { isForeign, leavePage, pageHeaders, setEnding } from "./page";
 import { leaving } from "./session";
 import { unsaved } from "./unsaved";
 
@@ -8,6 +8,18 @@ import { unsaved } from "./unsaved";
  */
 export async function leave(address: "/logout" | "/client/leave", next: string): Promise<boolean> {
   if (unsaved.hasAny() && !(await leaving.passed())) return true;
+  setEnding(true);
+  const ended = await end(address);
+  if (!ended) {
+    setEnding(false);
+    return false;
+  }
+  unsaved.discard(); // the browser would ask once more
+  location.assign(next);
+  return true;
+}
+
+async function end(address: string): Promise<boolean> {
   let response: Response;
   try {
     // A redirect is the answer that it has ended; whether the page behind it can be shown does not matter.
@@ -17,10 +29,10 @@ export async function leave(address: "/logout" | "/client/leave", next: string):
   }
   if (response.status === 409) {
     const { error } = (await response.json().catch(() => ({}))) as { error?: string };
-    if (isForeign(409, error)) return leavePage();
+    if (isForeign(409, error)) {
+      setEnding(false);
+      return leavePage();
+    }
   }
-  if (!response.ok && response.type !== "opaqueredirect") return false;
-  unsaved.discard(); // the browser would ask once more
-  location.assign(next);
-  return true;
+  return response.ok || response.type === "opaqueredirect";
 }

@@ -10,11 +10,20 @@ export const isForeign = (status: number, key: unknown) => status === 409 && key
 
 const mark = "stead.foreign";
 
+/** Whether this page ends its session itself, and goes where it wants to. */
+let ending = false;
+
+/** What is still asked meanwhile is refused in the next session, and must not load the page anew instead. */
+export function setEnding(value: boolean) {
+  ending = value;
+}
+
 /**
  * Loads the page anew, for whoever is signed in now: nothing of this one may stay, not even what was typed. What waits for an
  * answer gets none.
  */
 export function leavePage(): Promise<never> {
+  if (ending) return new Promise<never>(() => {});
   try {
     sessionStorage.setItem(mark, "1");
   } catch {

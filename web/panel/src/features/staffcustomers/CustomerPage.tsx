@@ -3,6 +3,7 @@ import { IconTrash } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
 import { useState, type ReactNode } from "react";
 
+import { setEnding } from "~/api/page";
 import { number } from "~/i18n/formats";
 import { useAction } from "~/ui/action";
 import { Confirm } from "~/ui/Confirm";
@@ -103,7 +104,11 @@ function Actions({ data, changed }: Part) {
           label={t("enter")}
           text={t("enter.text", { email })}
           reason="staff"
-          act={async ({ reason }) => location.assign((await signInAs(id, reason)).url)}
+          act={async ({ reason }) => {
+            const { url } = await signInAs(id, reason);
+            setEnding(true);
+            location.assign(url);
+          }}
         />
       )}
       {data.two_factor && (
