@@ -245,7 +245,10 @@ func (d *Driver) specs() []daemon.Spec {
 		{
 			Name: daemonDovecot, Command: []string{"/usr/sbin/dovecot", "-F", "-c", d.conf("dovecot.conf")},
 			Stale:  []string{filepath.Join(d.cfg.Dir, "run", "master.pid")},
-			Reload: syscall.SIGHUP, Ready: dials("unix", d.cfg.socket("lmtp")),
+			Reload: syscall.SIGHUP, Ready: func(ctx context.Context) error {
+				// Without the second one Postfix's submission server ends, and is not started again for a minute.
+				return cmp.Or(dials("unix", d.cfg.socket("lmtp"))(ctx), dials("unix", d.cfg.socket("auth"))(ctx))
+			},
 		},
 		{
 			// Postfix's first process itself: start-fg would leave it behind when it is stopped.
