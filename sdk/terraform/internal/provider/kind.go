@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"net/http"
 	"strconv"
 	"strings"
 	"time"
@@ -146,10 +145,8 @@ func (a *adapter[T, M]) ImportState(ctx context.Context, request resource.Import
 // errGone is the error of reading what is not there any more.
 var errGone = errors.New("it is not there any more")
 
-func gone(err error) bool {
-	var refused *stead.Error
-	return errors.Is(err, errGone) || errors.As(err, &refused) && refused.Status == http.StatusNotFound
-}
+// gone tells whether an error says so. The status 404 alone does not: sections that are switched off and proxies answer it too.
+func gone(err error) bool { return errors.Is(err, errGone) || stead.HasKey(err, stead.KeyNotFound) }
 
 // tell adds what went wrong to the diagnostics, at the attributes where the server names them.
 func tell(diagnostics *diag.Diagnostics, what, warning string, err error) {

@@ -1,0 +1,175 @@
+package provider
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/resource"
+	"github.com/hashicorp/terraform-plugin-framework/tfsdk"
+	"github.com/hashicorp/terraform-plugin-go/tftypes"
+
+	stead "stead.dev/stead/sdk/go"
+)
+
+// The tests below call the adapters against answers that the real server gives in states which are hard to bring about.
+
+// values are attributes of a resource by their names.
+type values map[string]any
+
+// answers are what a fake server answers, by method and path.
+type answers map[string]func(w http.ResponseWriter, r *http.Request)
+
+// fake is a server of the answers and the provider's clients of it.
+func fake(t *testing.T, all answers) *clients {
+	t.Helper()
+	mux := http.NewServeMux()
+	for pattern, answer := range all {
+		mux.HandleFunc(pattern, answer)
+	}
+	server := httptest.NewServer(mux)
+	t.Cleanup(server.Close)
+	c, err := stead.New(server.URL, stead.WithToken("any"), stead.WithRetries(0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &clients{customers: c}
+}
+
+// gives is an answer of a value as JSON.
+func gives(value any) func(http.ResponseWriter, *http.Request) {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_ = json.NewEncoder(w).Encode(value)
+	}
+}
+
+// lists is an answer of a list of one page.
+func lists[T any](items ...T) func(http.ResponseWriter, *http.Request) {
+	return gives(map[string]any{"data": items, "meta": map[string]any{"last_page": 1, "page": 1, "per_page": 50, "total": len(items)}})
+}
+
+// refuses is an answer of an error.
+func refuses(status int, key string) func(http.ResponseWriter, *http.Request) {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(status)
+		_ = json.NewEncoder(w).Encode(map[string]string{"error": key, "message": "No."})
+	}
+}
+
+// raw is a resource with the attributes and no others.
+func raw[T any, M interface {
+	*T
+	model
+}](t *testing.T, k kind[T, M], attributes values,
+) tftypes.Value {
+	t.Helper()
+	empty := map[string]tftypes.Value{}
+	object := k.schema.Type().TerraformType(t.Context()).(tftypes.Object)
+	for name, of := range object.AttributeTypes {
+		empty[name] = tftypes.NewValue(of, nil)
+	}
+	plan := tfsdk.Plan{Schema: k.schema, Raw: tftypes.NewValue(object, empty)}
+	for name, value := range attributes {
+		fail(t, plan.SetAttribute(t.Context(), path.Root(name), value))
+	}
+	return plan.Raw
+}
+
+func fail(t *testing.T, all diag.Diagnostics) {
+	t.Helper()
+	for _, d := range all.Errors() {
+		t.Fatalf("%s: %s", d.Summary(), d.Detail())
+	}
+}
+
+// create makes a resource with the attributes; all others are the server's to choose.
+func create[T any, M interface {
+	*T
+	model
+}](t *testing.T, k kind[T, M], c *clients, attributes values,
+) (*T, diag.Diagnostics) {
+	t.Helper()
+	written := raw(t, k, attributes)
+	planned := map[string]tftypes.Value{}
+	if err := written.As(&planned); err != nil {
+		t.Fatal(err)
+	}
+	for name, value := range planned {
+		if value.IsNull() && k.schema.Attributes[name].IsComputed() {
+			planned[name] = tftypes.NewValue(value.Type(), tftypes.UnknownValue)
+		}
+	}
+	a := adapter[T, M]{kind: k, clients: c}
+	answer := resource.CreateResponse{State: tfsdk.State{Schema: k.schema, Raw: tftypes.NewValue(written.Type(), nil)}}
+	a.Create(t.Context(), resource.CreateRequest{
+		Plan: tfsdk.Plan{Schema: k.schema, Raw: tftypes.NewValue(written.Type(), planned)}, Config: tfsdk.Config{Schema: k.schema, Raw: written},
+	}, &answer)
+	made := new(T)
+	fail(t, answer.State.Get(t.Context(), made))
+	return made, answer.Diagnostics
+}
+
+// refresh reads a resource again; nil when it is not there any more.
+func refresh[T any, M interface {
+	*T
+	model
+}](t *testing.T, k kind[T, M], c *clients, of *T,
+) (*T, diag.Diagnostics) {
+	t.Helper()
+	state := tfsdk.State{Schema: k.schema, Raw: tftypes.NewValue(k.schema.Type().TerraformType(t.Context()), nil)}
+	fail(t, state.Set(t.Context(), of))
+	answer := resource.ReadResponse{State: state}
+	a := adapter[T, M]{kind: k, clients: c}
+	a.Read(t.Context(), resource.ReadRequest{State: state}, &answer)
+	if answer.State.Raw.IsNull() {
+		return nil, answer.Diagnostics
+	}
+	read := new(T)
+	fail(t, answer.State.Get(t.Context(), read))
+	return read, answer.Diagnostics
+}
+
+// known is a resource of the state with the attributes.
+func known[T any, M interface {
+	*T
+	model
+}](t *testing.T, k kind[T, M], attributes values,
+) *T {
+	t.Helper()
+	state := tfsdk.State{Schema: k.schema, Raw: raw(t, k, attributes)}
+	m := new(T)
+	fail(t, state.Get(t.Context(), m))
+	return m
+}
+
+func TestOnlyWhatTheServerDoesNotHaveIsGone(t *testing.T) {
+	page := func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusNotFound)
+		_, _ = w.Write([]byte("<h1>Not Found</h1>"))
+	}
+	for name, one := range map[string]struct {
+		answer func(http.ResponseWriter, *http.Request)
+		isGone bool
+	}{
+		"not there":             {refuses(http.StatusNotFound, stead.KeyNotFound), true},
+		"section off":           {refuses(http.StatusNotFound, stead.KeySectionDisabled), false},
+		"another server's page": {page, false},
+	} {
+		c := fake(t, answers{"GET /api/v1/services/5/databases": one.answer, "DELETE /api/v1/services/5/databases/9": one.answer})
+		was := known(t, database, values{"id": 9, "service_id": 5, "name": "shop"})
+		is, problems := refresh(t, database, c, was)
+		if (is == nil) != one.isGone || problems.HasError() == one.isGone {
+			t.Errorf("%s: the refresh has %+v, %v", name, is, problems)
+		}
+		state := tfsdk.State{Schema: database.schema, Raw: raw(t, database, values{"id": 9, "service_id": 5})}
+		answer := resource.DeleteResponse{State: state}
+		a := adapter[databaseModel, *databaseModel]{kind: database, clients: c}
+		if a.Delete(t.Context(), resource.DeleteRequest{State: state}, &answer); answer.Diagnostics.HasError() == one.isGone {
+			t.Errorf("%s: deleting it says %v", name, answer.Diagnostics)
+		}
+	}
+}
