@@ -33,7 +33,7 @@ func (m *databaseModel) set(d stead.Database) {
 }
 
 func (m *databaseModel) get(ctx context.Context, api *stead.Client) (stead.Database, error) {
-	return find(api.Databases.All(ctx, m.ServiceID.ValueInt64(), stead.DatabasesQuery{}),
+	return find(api.Databases.All(ctx, m.ServiceID.ValueInt64(), stead.DatabasesQuery{PerPage: perPage}),
 		func(d stead.Database) bool { return d.ID == m.ID.ValueInt64() })
 }
 
@@ -66,7 +66,7 @@ var database = kind[databaseModel, *databaseModel]{
 			return "", err
 		}
 		plan.set(*made)
-		return "", until(ctx, func() (bool, error) {
+		return "", until(ctx, func(ctx context.Context) (bool, error) {
 			d, err := plan.get(ctx, api)
 			if err != nil {
 				return false, err
@@ -103,7 +103,7 @@ var database = kind[databaseModel, *databaseModel]{
 		if err := api.Databases.Delete(ctx, state.ServiceID.ValueInt64(), state.ID.ValueInt64()); err != nil {
 			return "", err
 		}
-		return "", untilGone(ctx, func() error {
+		return "", untilGone(ctx, func(ctx context.Context) error {
 			_, err := state.get(ctx, api)
 			return err
 		})

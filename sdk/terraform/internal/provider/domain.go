@@ -113,7 +113,7 @@ var domain = kind[domainModel, *domainModel]{
 			return "", err
 		}
 		late := ""
-		err = until(ctx, func() (bool, error) {
+		err = until(ctx, func(ctx context.Context) (bool, error) {
 			if d, err = api.Domains.Get(ctx, d.ID); err != nil {
 				return false, err
 			}

@@ -1,10 +1,15 @@
 package provider
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
+	"iter"
 	"net/http"
 	"net/http/httptest"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
@@ -49,7 +54,7 @@ func gives(value any) func(http.ResponseWriter, *http.Request) {
 
 // lists is an answer of a list of one page.
 func lists[T any](items ...T) func(http.ResponseWriter, *http.Request) {
-	return gives(map[string]any{"data": items, "meta": map[string]any{"last_page": 1, "page": 1, "per_page": 50, "total": len(items)}})
+	return gives(map[string]any{"data": items, "meta": map[string]any{"last_page": 1, "page": 1, "per_page": perPage, "total": len(items)}})
 }
 
 // refuses is an answer of an error.
@@ -172,4 +177,33 @@ func TestOnlyWhatTheServerDoesNotHaveIsGone(t *testing.T) {
 			t.Errorf("%s: deleting it says %v", name, answer.Diagnostics)
 		}
 	}
+}
+
+// TestFindSearchesAgain has the only list that has the item be the second one: in the first one it went to a page that was read.
+func TestFindSearchesAgain(t *testing.T) {
+	searches := 0
+	var items iter.Seq2[int, error] = func(yield func(int, error) bool) {
+		if searches++; searches > 1 {
+			yield(7, nil)
+		}
+	}
+	if n, err := find(items, func(n int) bool { return n == 7 }); n != 7 || err != nil {
+		t.Errorf("%d, %v", n, err)
+	}
+	if _, err := find(items, func(n int) bool { return n == 8 }); !errors.Is(err, errGone) {
+		t.Error(err)
+	}
+}
+
+func TestACallEndsWithThePatience(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		err := until(t.Context(), func(ctx context.Context) (bool, error) {
+			<-ctx.Done()
+			return false, ctx.Err()
+		})
+		if !errors.Is(err, errLate) || time.Since(began) != patience {
+			t.Errorf("%v after %s", err, time.Since(began))
+		}
+	})
 }

@@ -31,13 +31,13 @@ func (m *hostedDomainModel) set(d stead.HostingDomain) {
 }
 
 func (m *hostedDomainModel) get(ctx context.Context, api *stead.Client) (stead.HostingDomain, error) {
-	return find(api.Hosting.Domains.All(ctx, m.ServiceID.ValueInt64(), stead.HostingDomainsQuery{}),
+	return find(api.Hosting.Domains.All(ctx, m.ServiceID.ValueInt64(), stead.HostingDomainsQuery{PerPage: perPage}),
 		func(d stead.HostingDomain) bool { return d.ID == m.ID.ValueInt64() })
 }
 
 // ready waits until the hosting server has followed.
 func (m *hostedDomainModel) ready(ctx context.Context, api *stead.Client) error {
-	return until(ctx, func() (bool, error) {
+	return until(ctx, func(ctx context.Context) (bool, error) {
 		d, err := m.get(ctx, api)
 		if err != nil {
 			return false, err
@@ -128,7 +128,7 @@ var hostedDomain = kind[hostedDomainModel, *hostedDomainModel]{
 		if err := api.Hosting.Domains.Delete(ctx, state.ServiceID.ValueInt64(), state.ID.ValueInt64()); err != nil {
 			return "", err
 		}
-		return "", untilGone(ctx, func() error {
+		return "", untilGone(ctx, func(ctx context.Context) error {
 			_, err := state.get(ctx, api)
 			return err
 		})

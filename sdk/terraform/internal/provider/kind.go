@@ -174,11 +174,17 @@ func tell(diagnostics *diag.Diagnostics, what, warning string, err error) {
 	}
 }
 
-// find returns the first item of a list that is the one.
+// perPage is how many items a page of a list has at most.
+const perPage = 50
+
+// find returns the first item of a list that is the one. It searches twice: an item that is deleted while the list is read moves
+// the ones behind it, and one of them may go to a page that was read already.
 func find[T any](items iter.Seq2[T, error], is func(T) bool) (T, error) {
-	for item, err := range items {
-		if err != nil || is(item) {
-			return item, err
+	for range 2 {
+		for item, err := range items {
+			if err != nil || is(item) {
+				return item, err
+			}
 		}
 	}
 	var none T
@@ -191,14 +197,18 @@ const patience = 10 * time.Minute
 // errLate is the error of waiting too long.
 var errLate = fmt.Errorf("it is still on its way after %s", patience)
 
-// until asks each second, until the answer is that it is done.
-func until(ctx context.Context, done func() (bool, error)) error {
+// until asks each second, until the answer is that it is done. The context of a question ends with the patience.
+func until(ctx context.Context, done func(ctx context.Context) (bool, error)) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, patience, errLate)
 	defer cancel()
 	second := time.NewTicker(time.Second)
 	defer second.Stop()
 	for {
-		if ok, err := done(); ok || err != nil {
+		ok, err := done(ctx)
+		if err != nil && ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if ok || err != nil {
 			return err
 		}
 		select {
@@ -226,9 +236,9 @@ func errGoneOr(err error) error {
 }
 
 // untilGone asks each second, until get says that it is not there any more.
-func untilGone(ctx context.Context, get func() error) error {
-	return until(ctx, func() (bool, error) {
-		err := get()
+func untilGone(ctx context.Context, get func(ctx context.Context) error) error {
+	return until(ctx, func(ctx context.Context) (bool, error) {
+		err := get(ctx)
 		if gone(err) {
 			return true, nil
 		}

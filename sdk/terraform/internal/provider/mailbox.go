@@ -39,13 +39,13 @@ func (m *mailboxModel) set(b stead.Mailbox) {
 }
 
 func (m *mailboxModel) get(ctx context.Context, api *stead.Client) (stead.Mailbox, error) {
-	return find(api.Mail.Mailboxes.All(ctx, m.ServiceID.ValueInt64(), stead.MailMailboxesQuery{}),
+	return find(api.Mail.Mailboxes.All(ctx, m.ServiceID.ValueInt64(), stead.MailMailboxesQuery{PerPage: perPage}),
 		func(b stead.Mailbox) bool { return b.ID == m.ID.ValueInt64() })
 }
 
 // ready waits until the mail server has followed.
 func (m *mailboxModel) ready(ctx context.Context, api *stead.Client) error {
-	return until(ctx, func() (bool, error) {
+	return until(ctx, func(ctx context.Context) (bool, error) {
 		b, err := m.get(ctx, api)
 		if err != nil {
 			return false, err
@@ -141,7 +141,7 @@ var mailbox = kind[mailboxModel, *mailboxModel]{
 		if err := api.Mail.Mailboxes.Delete(ctx, state.ServiceID.ValueInt64(), state.ID.ValueInt64()); err != nil {
 			return "", err
 		}
-		return "", untilGone(ctx, func() error {
+		return "", untilGone(ctx, func(ctx context.Context) error {
 			_, err := state.get(ctx, api)
 			return err
 		})

@@ -164,7 +164,7 @@ var monitor = kind[monitorModel, *monitorModel]{
 			return err
 		}
 		// The list: a single monitor comes with its history.
-		o, err := find(api.Monitors.All(ctx, stead.MonitorsQuery{}), func(o stead.Monitor) bool { return o.ID == state.ID.ValueInt64() })
+		o, err := find(api.Monitors.All(ctx, stead.MonitorsQuery{PerPage: perPage}), func(o stead.Monitor) bool { return o.ID == state.ID.ValueInt64() })
 		if err == nil {
 			state.set(&o)
 		}

@@ -61,7 +61,7 @@ func (p *plan) Read(ctx context.Context, request datasource.ReadRequest, answer 
 	}
 	var found []stead.CatalogPlan
 	slugs := ""
-	for product, err := range api.Catalog.All(ctx, stead.CatalogQuery{}) {
+	for product, err := range api.Catalog.All(ctx, stead.CatalogQuery{PerPage: perPage}) {
 		if err != nil {
 			tell(&answer.Diagnostics, "read", "", err)
 			return

@@ -87,17 +87,21 @@ var service = kind[serviceModel, *serviceModel]{
 			return "", err
 		}
 		var bought *stead.Service
-		err = until(ctx, func() (bool, error) {
+		err = until(ctx, func(ctx context.Context) (bool, error) {
 			if order.ServiceID == nil {
 				if order, err = api.Orders.Get(ctx, order.ID); err != nil || order.ServiceID == nil {
 					return false, err
 				}
 			}
-			bought, err = api.Services.Get(ctx, *order.ServiceID)
-			if err == nil && (bought.Status == stead.ServiceStatusFailed || bought.Status == stead.ServiceStatusCancelled) {
-				err = failure(bought.FailureKey)
+			s, err := api.Services.Get(ctx, *order.ServiceID)
+			if err != nil {
+				return false, err
 			}
-			return err == nil && bought.Status == stead.ServiceStatusActive, err
+			bought = s
+			if s.Status == stead.ServiceStatusFailed || s.Status == stead.ServiceStatusCancelled {
+				err = failure(s.FailureKey)
+			}
+			return s.Status == stead.ServiceStatusActive, err
 		})
 		late := ""
 		if errors.Is(err, errLate) && bought != nil { // it is paid for: an error would have Terraform buy another one

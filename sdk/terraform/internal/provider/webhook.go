@@ -78,7 +78,7 @@ var webhook = kind[webhookModel, *webhookModel]{
 		if err != nil {
 			return err
 		}
-		e, err := find(api.Webhooks.All(ctx, stead.ResellerWebhooksQuery{}), func(e stead.WebhooksEndpoint) bool { return e.ID == state.ID.ValueInt64() })
+		e, err := find(api.Webhooks.All(ctx, stead.ResellerWebhooksQuery{PerPage: perPage}), func(e stead.WebhooksEndpoint) bool { return e.ID == state.ID.ValueInt64() })
 		if err == nil {
 			state.set(e)
 		}
