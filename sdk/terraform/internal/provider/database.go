@@ -93,7 +93,9 @@ var database = kind[databaseModel, *databaseModel]{
 	},
 
 	// Every attribute that can be written replaces the database.
-	update: func(context.Context, *clients, *databaseModel, *databaseModel, *databaseModel) error { return nil },
+	update: func(context.Context, *clients, *databaseModel, *databaseModel, *databaseModel) (string, error) {
+		return "", nil
+	},
 
 	remove: func(ctx context.Context, c *clients, state *databaseModel) (string, error) {
 		api, err := c.customer()

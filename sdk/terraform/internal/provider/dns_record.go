@@ -137,20 +137,20 @@ var dnsRecord = kind[dnsRecordModel, *dnsRecordModel]{
 		return err
 	},
 
-	update: func(ctx context.Context, c *clients, state, plan, _ *dnsRecordModel) error {
+	update: func(ctx context.Context, c *clients, state, plan, _ *dnsRecordModel) (string, error) {
 		api, err := c.customer()
 		if err != nil {
-			return err
+			return "", err
 		}
 		r, err := api.DNS.Update(ctx, state.ServiceID.ValueInt64(), state.ID.ValueInt64(), stead.DNSUpdateBody{
 			Name: stringOf(plan.Name), Value: stringOf(plan.Value), TTL: int64Of(plan.TTL), Priority: int64Of(plan.Priority),
 			Weight: int64Of(plan.Weight), Port: int64Of(plan.Port), Flags: int64Of(plan.Flags), Tag: stringOf(plan.Tag), Disabled: boolOf(plan.Disabled),
 		})
 		if err != nil {
-			return err
+			return "", err
 		}
 		plan.set(*r)
-		return nil
+		return "", nil
 	},
 
 	remove: func(ctx context.Context, c *clients, state *dnsRecordModel) (string, error) {

@@ -159,10 +159,10 @@ var domain = kind[domainModel, *domainModel]{
 		return nil
 	},
 
-	update: func(ctx context.Context, c *clients, state, plan, _ *domainModel) error {
+	update: func(ctx context.Context, c *clients, state, plan, _ *domainModel) (string, error) {
 		api, err := c.customer()
 		if err != nil {
-			return err
+			return "", err
 		}
 		id := state.ID.ValueInt64()
 		d, err := api.Domains.Update(ctx, id, stead.DomainsUpdateBody{
@@ -172,10 +172,10 @@ var domain = kind[domainModel, *domainModel]{
 			d, err = api.Domains.Nameservers(ctx, id, stead.DomainsNameserversBody{Nameservers: itemsOf[string](ctx, plan.Nameservers)})
 		}
 		if err != nil {
-			return err
+			return "", err
 		}
 		plan.set(d)
-		return nil
+		return "", nil
 	},
 
 	remove: func(ctx context.Context, c *clients, state *domainModel) (string, error) {

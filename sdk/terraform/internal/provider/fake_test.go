@@ -151,6 +151,58 @@ func known[T any, M interface {
 	return m
 }
 
+func TestForceHTTPSWaitsForTheCertificate(t *testing.T) {
+	at := time.Now()
+	root := "/sites/x"
+	for name, one := range map[string]struct {
+		dns   stead.HostingDNS
+		comes bool
+	}{
+		"the DNS leads here":    {stead.HostingDNS{Status: stead.HostingDNSStatusPointed, CheckedAt: &at}, true},
+		"the DNS leads nowhere": {stead.HostingDNS{Status: stead.HostingDNSStatusUnknown, CheckedAt: &at}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := stead.HostingDomain{
+				ID: 9, Name: "shop.example", Kind: stead.HostingDomainKindAddon, Status: stead.HostingDomainStatusActive, DNS: one.dns, DocumentRoot: &root,
+				TLS: stead.HostingTLS{Status: "none"},
+			}
+			looks := 0
+			c := fake(t, answers{
+				"POST /api/v1/services/5/domains": gives(d),
+				"GET /api/v1/services/5/domains": func(w http.ResponseWriter, r *http.Request) {
+					if looks++; one.comes && looks > 2 { // sleeps: the third look comes a second later
+						d.TLS.Status = tlsActive
+					}
+					lists(d)(w, r)
+				},
+				"PATCH /api/v1/services/5/domains/9": func(w http.ResponseWriter, r *http.Request) {
+					if d.TLS.Status != tlsActive {
+						refuses(http.StatusUnprocessableEntity, stead.KeyUnsupportedOperation)(w, r)
+						return
+					}
+					d.ForceHTTPS = true
+					gives(d)(w, r)
+				},
+			})
+			first, problems := create(t, hostedDomain, c, values{
+				"service_id": 5, "name": "shop.example", "kind": "addon", "force_https": true, "document_root": "sites/x",
+			})
+			fail(t, problems)
+			if !first.ForceHTTPS.ValueBool() || first.DocumentRoot.ValueString() != "sites/x" {
+				t.Errorf("made %+v; Terraform would delete it", first)
+			}
+			if d.ForceHTTPS != one.comes || (len(problems) == 0) != one.comes {
+				t.Errorf("force_https is %v on the server, with %v", d.ForceHTTPS, problems)
+			}
+			again, problems := refresh(t, hostedDomain, c, first)
+			fail(t, problems)
+			if again.ForceHTTPS.ValueBool() != one.comes {
+				t.Errorf("the refresh shows %+v", again)
+			}
+		})
+	}
+}
+
 func TestOnlyWhatTheServerDoesNotHaveIsGone(t *testing.T) {
 	page := func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(http.StatusNotFound)

@@ -2,6 +2,8 @@ package provider
 
 import (
 	"context"
+	"errors"
+	"fmt"
 
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/types"
@@ -50,6 +52,38 @@ func (m *hostedDomainModel) ready(ctx context.Context, api *stead.Client) error 
 	})
 }
 
+// tlsActive is the status of a domain that has a valid certificate.
+const tlsActive = "active"
+
+// forceHTTPS turns force_https on, which the server refuses while the domain has no valid certificate. One is waited for where the DNS
+// leads to the server, or was not looked at yet: elsewhere none comes. The domain works without, so a failure is a warning.
+func (m *hostedDomainModel) forceHTTPS(ctx context.Context, api *stead.Client) (warning string) {
+	err := until(ctx, func(ctx context.Context) (bool, error) {
+		d, err := m.get(ctx, api)
+		if err != nil {
+			return false, err
+		}
+		m.set(d)
+		isComing := d.DNS.Status == stead.HostingDNSStatusPointed || d.DNS.CheckedAt == nil
+		return d.TLS.Status == tlsActive || !isComing, nil
+	})
+	if err == nil || errors.Is(err, errLate) {
+		var d *stead.HostingDomain
+		if d, err = api.Hosting.Domains.Update(ctx, m.ServiceID.ValueInt64(), m.ID.ValueInt64(), stead.HostingUpdateBody{ForceHTTPS: stead.Ptr(true)}); err == nil {
+			m.set(*d)
+			err = m.ready(ctx, api)
+		}
+	}
+	switch {
+	case err == nil:
+		return ""
+	case stead.HasKey(err, stead.KeyUnsupportedOperation):
+		return fmt.Sprintf("%s has no valid certificate yet, so force_https is still off. Point the domain to the server's addresses, and apply again.", m.Name.ValueString())
+	default:
+		return fmt.Sprintf("force_https of %s could not be turned on: %v. Apply again.", m.Name.ValueString(), err)
+	}
+}
+
 var hostedDomain = kind[hostedDomainModel, *hostedDomainModel]{
 	name: "hosted_domain", imported: []string{"service_id", "id"},
 	schema: schema.Schema{
@@ -61,7 +95,7 @@ var hostedDomain = kind[hostedDomainModel, *hostedDomainModel]{
 			"kind":          text(fixed, "addon, alias or subdomain. An alias shows the primary domain's site."),
 			"document_root": text(optional, "Path in the service's home; below /sites by default."),
 			"redirect_to":   schema.StringAttribute{Optional: true, Description: "An http or https URL that visitors are sent to."},
-			"force_https":   flag("Only where the domain has a valid certificate."),
+			"force_https":   flag("Turned on as soon as the domain has a valid certificate. Where its DNS does not lead to the server, there is a warning: apply again later."),
 			"status":        text(moving, "How far the hosting server has followed."),
 			"verification":  text(moving, "Whether the domain is known to be yours, such as verified or unverified."),
 		},
@@ -78,16 +112,12 @@ var hostedDomain = kind[hostedDomainModel, *hostedDomainModel]{
 		if err != nil {
 			return "", err
 		}
-		force := boolOf(plan.ForceHTTPS)
+		isForced := plan.ForceHTTPS.ValueBool()
 		plan.set(*d)
-		if err := plan.ready(ctx, api); err != nil || force == nil || !*force {
+		if err := plan.ready(ctx, api); err != nil || !isForced {
 			return "", err
 		}
-		if d, err = api.Hosting.Domains.Update(ctx, plan.ServiceID.ValueInt64(), d.ID, stead.HostingUpdateBody{ForceHTTPS: force}); err != nil {
-			return "", err
-		}
-		plan.set(*d)
-		return "", nil
+		return plan.forceHTTPS(ctx, api), nil
 	},
 
 	read: func(ctx context.Context, c *clients, state *hostedDomainModel) error {
@@ -103,21 +133,28 @@ var hostedDomain = kind[hostedDomainModel, *hostedDomainModel]{
 		return nil
 	},
 
-	update: func(ctx context.Context, c *clients, state, plan, _ *hostedDomainModel) error {
+	update: func(ctx context.Context, c *clients, state, plan, _ *hostedDomainModel) (string, error) {
 		api, err := c.customer()
 		if err != nil {
-			return err
+			return "", err
 		}
-		change := stead.HostingUpdateBody{DocumentRoot: changed(state.DocumentRoot, plan.DocumentRoot), ForceHTTPS: boolOf(plan.ForceHTTPS)}
+		change := stead.HostingUpdateBody{DocumentRoot: changed(state.DocumentRoot, plan.DocumentRoot)}
+		isForced := plan.ForceHTTPS.ValueBool() && !state.ForceHTTPS.ValueBool()
+		if !isForced {
+			change.ForceHTTPS = boolOf(plan.ForceHTTPS)
+		}
 		if !plan.RedirectTo.Equal(state.RedirectTo) {
 			change.RedirectTo = stead.Ptr(plan.RedirectTo.ValueString()) // empty ends it
 		}
 		d, err := api.Hosting.Domains.Update(ctx, state.ServiceID.ValueInt64(), state.ID.ValueInt64(), change)
 		if err != nil {
-			return err
+			return "", err
 		}
 		plan.set(*d)
-		return plan.ready(ctx, api)
+		if err := plan.ready(ctx, api); err != nil || !isForced {
+			return "", err
+		}
+		return plan.forceHTTPS(ctx, api), nil
 	},
 
 	remove: func(ctx context.Context, c *clients, state *hostedDomainModel) (string, error) {

@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"reflect"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
@@ -39,8 +41,8 @@ type kind[T any, M interface {
 	create func(ctx context.Context, c *clients, plan M, config M) (warning string, err error)
 	// read completes a state that has its ids. The error is errGone when the resource is not there any more.
 	read func(ctx context.Context, c *clients, state M) error
-	// update brings the resource from the state to the plan and completes it. It is nil where every attribute is replaced.
-	update func(ctx context.Context, c *clients, state M, plan M, config M) error
+	// update brings the resource from the state to the plan and completes it.
+	update func(ctx context.Context, c *clients, state M, plan M, config M) (warning string, err error)
 	// remove deletes it. The warning says what remains.
 	remove func(ctx context.Context, c *clients, state M) (warning string, err error)
 }
@@ -77,7 +79,9 @@ func (a *adapter[T, M]) Create(ctx context.Context, request resource.CreateReque
 	if answer.Diagnostics.HasError() {
 		return
 	}
+	planned := *plan
 	warning, err := a.kind.create(ctx, a.clients, plan, config)
+	keepPlanned((*T)(plan), &planned)
 	tell(&answer.Diagnostics, "create", warning, err)
 	if err == nil || !plan.ident().IsNull() && !plan.ident().IsUnknown() {
 		answer.Diagnostics.Append(answer.State.Set(ctx, plan)...)
@@ -109,8 +113,10 @@ func (a *adapter[T, M]) Update(ctx context.Context, request resource.UpdateReque
 	if answer.Diagnostics.HasError() {
 		return
 	}
-	err := a.kind.update(ctx, a.clients, state, plan, config)
-	tell(&answer.Diagnostics, "change", "", err)
+	planned := *plan
+	warning, err := a.kind.update(ctx, a.clients, state, plan, config)
+	keepPlanned((*T)(plan), &planned)
+	tell(&answer.Diagnostics, "change", warning, err)
 	if err == nil {
 		answer.Diagnostics.Append(answer.State.Set(ctx, plan)...)
 	}
@@ -147,6 +153,17 @@ var errGone = errors.New("it is not there any more")
 
 // gone tells whether an error says so. The status 404 alone does not: sections that are switched off and proxies answer it too.
 func gone(err error) bool { return errors.Is(err, errGone) || stead.HasKey(err, stead.KeyNotFound) }
+
+// keepPlanned puts the values that were planned into a model that the server has completed. Terraform calls another value
+// inconsistent and replaces the resource; in the state, the planned one is compared with the server's by the next refresh.
+func keepPlanned[T any](completed, planned *T) {
+	to, from := reflect.ValueOf(completed).Elem(), reflect.ValueOf(planned).Elem()
+	for i := range from.NumField() {
+		if v, ok := from.Field(i).Interface().(attr.Value); ok && !v.IsUnknown() {
+			to.Field(i).Set(from.Field(i))
+		}
+	}
+}
 
 // tell adds what went wrong to the diagnostics, at the attributes where the server names them.
 func tell(diagnostics *diag.Diagnostics, what, warning string, err error) {

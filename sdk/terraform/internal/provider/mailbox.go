@@ -112,10 +112,10 @@ var mailbox = kind[mailboxModel, *mailboxModel]{
 		return nil
 	},
 
-	update: func(ctx context.Context, c *clients, state, plan, config *mailboxModel) error {
+	update: func(ctx context.Context, c *clients, state, plan, config *mailboxModel) (string, error) {
 		api, err := c.customer()
 		if err != nil {
-			return err
+			return "", err
 		}
 		change := stead.MailUpdateBody{
 			QuotaMB: int64Of(plan.QuotaMB), Aliases: itemsOf[string](ctx, plan.Aliases), ForwardTo: itemsOf[string](ctx, plan.ForwardTo),
@@ -127,10 +127,10 @@ var mailbox = kind[mailboxModel, *mailboxModel]{
 		}
 		b, err := api.Mail.Mailboxes.Update(ctx, state.ServiceID.ValueInt64(), state.ID.ValueInt64(), change)
 		if err != nil {
-			return err
+			return "", err
 		}
 		plan.set(*b)
-		return plan.ready(ctx, api)
+		return "", plan.ready(ctx, api)
 	},
 
 	remove: func(ctx context.Context, c *clients, state *mailboxModel) (string, error) {

@@ -171,10 +171,10 @@ var monitor = kind[monitorModel, *monitorModel]{
 		return err
 	},
 
-	update: func(ctx context.Context, c *clients, state, plan, config *monitorModel) error {
+	update: func(ctx context.Context, c *clients, state, plan, config *monitorModel) (string, error) {
 		api, err := c.customer()
 		if err != nil {
-			return err
+			return "", err
 		}
 		headers := types.MapNull(types.StringType)
 		if !plan.HeadersVersion.Equal(state.HeadersVersion) {
@@ -182,10 +182,10 @@ var monitor = kind[monitorModel, *monitorModel]{
 		}
 		o, err := api.Monitors.Update(ctx, state.ID.ValueInt64(), plan.settings(ctx, headers))
 		if err != nil {
-			return err
+			return "", err
 		}
 		plan.set(o)
-		return nil
+		return "", nil
 	},
 
 	remove: func(ctx context.Context, c *clients, state *monitorModel) (string, error) {

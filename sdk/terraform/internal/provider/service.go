@@ -139,33 +139,33 @@ var service = kind[serviceModel, *serviceModel]{
 		return nil
 	},
 
-	update: func(ctx context.Context, c *clients, state, plan, _ *serviceModel) error {
+	update: func(ctx context.Context, c *clients, state, plan, _ *serviceModel) (string, error) {
 		api, err := c.customer()
 		if err != nil {
-			return err
+			return "", err
 		}
 		id := state.ID.ValueInt64()
 		if !plan.PlanID.Equal(state.PlanID) {
 			to := stead.ServicesTariffBody{PlanID: plan.PlanID.ValueInt64(), When: stead.Ptr("now"), DryRun: stead.Ptr(true)}
 			shown, err := api.Services.Tariff(ctx, id, to)
 			if err != nil {
-				return err
+				return "", err
 			}
 			charge := shown.Tariff.Charge.USDCents
 			if err := affordable(plan.MaxUSDCents, charge); err != nil {
-				return err
+				return "", err
 			}
 			to.DryRun, to.ExpectedUSDCents = nil, &charge
 			if _, err := api.Services.Tariff(ctx, id, to); err != nil {
-				return err
+				return "", err
 			}
 		}
 		s, err := api.Services.Update(ctx, id, stead.ServicesUpdateBody{Label: stringOf(plan.Label), AutoRenew: boolOf(plan.AutoRenew)})
 		if err != nil {
-			return err
+			return "", err
 		}
 		plan.set(s)
-		return nil
+		return "", nil
 	},
 
 	remove: func(ctx context.Context, c *clients, state *serviceModel) (string, error) {

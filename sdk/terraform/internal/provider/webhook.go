@@ -85,19 +85,19 @@ var webhook = kind[webhookModel, *webhookModel]{
 		return err
 	},
 
-	update: func(ctx context.Context, c *clients, state, plan, _ *webhookModel) error {
+	update: func(ctx context.Context, c *clients, state, plan, _ *webhookModel) (string, error) {
 		api, err := c.reseller()
 		if err != nil {
-			return err
+			return "", err
 		}
 		e, err := api.Webhooks.Update(ctx, state.ID.ValueInt64(), stead.WebhooksUpdateBody{
 			URL: stringOf(plan.URL), Events: itemsOf[string](ctx, plan.Events), Description: stringOf(plan.Description), Enabled: boolOf(plan.Enabled),
 		})
 		if err != nil {
-			return err
+			return "", err
 		}
 		plan.set(*e)
-		return nil
+		return "", nil
 	},
 
 	remove: func(ctx context.Context, c *clients, state *webhookModel) (string, error) {
