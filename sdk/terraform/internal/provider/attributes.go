@@ -47,12 +47,22 @@ func text(u use, description string) schema.StringAttribute {
 		Computed: u != required && u != fixed,
 	}
 	if u == fixed || u == chosen {
-		a.PlanModifiers = []planmodifier.String{stringplanmodifier.RequiresReplaceIfConfigured()}
+		a.PlanModifiers = []planmodifier.String{replacedByOther()}
 	}
 	if a.Computed && u != moving {
 		a.PlanModifiers = append(a.PlanModifiers, stringplanmodifier.UseStateForUnknown())
 	}
 	return a
+}
+
+// replacedByOther is the plan modifier of texts of which another one replaces the resource, and another spelling does not. All of them
+// are names and words that the server compares as names.
+func replacedByOther() planmodifier.String {
+	description := "Another one replaces the resource."
+	return stringplanmodifier.RequiresReplaceIf(func(_ context.Context, request planmodifier.StringRequest, answer *stringplanmodifier.RequiresReplaceIfFuncResponse) {
+		isChosen := request.ConfigValue.IsNull() && request.PlanValue.IsUnknown() // by the server
+		answer.RequiresReplace = !isChosen && normalName(request.PlanValue.ValueString()) != normalName(request.StateValue.ValueString())
+	}, description, description)
 }
 
 func flag(description string) schema.BoolAttribute {
@@ -134,25 +144,6 @@ func moment(at *time.Time) types.String {
 		return types.StringNull()
 	}
 	return types.StringValue(at.UTC().Format(time.RFC3339))
-}
-
-// spelled returns a name as it is written in the configuration where that is the server's name in another spelling: another
-// case, a dot at the end, or one of the other forms. Otherwise it is the server's.
-func spelled(written types.String, name *string, forms ...*string) types.String {
-	for _, form := range append(forms, name) {
-		if form != nil && !written.IsNull() && !written.IsUnknown() && strings.EqualFold(strings.TrimSuffix(written.ValueString(), "."), *form) {
-			return written
-		}
-	}
-	return types.StringPointerValue(name)
-}
-
-// slashed returns a URL as it is written in the configuration where the server's differs in the slash at the end alone.
-func slashed(written types.String, url *string) types.String {
-	if url != nil && written.ValueString() == *url+"/" {
-		return written
-	}
-	return types.StringPointerValue(url)
 }
 
 // changed returns the planned value where it differs from the state's.

@@ -2,6 +2,7 @@ package provider
 
 import (
 	"context"
+	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/types"
@@ -24,7 +25,10 @@ type databaseModel struct {
 func (m *databaseModel) ident() types.Int64 { return m.ID }
 
 func (m *databaseModel) set(d stead.Database) {
-	m.ID, m.Engine, m.Charset = types.Int64Value(d.ID), types.StringValue(d.Engine), types.StringValue(d.Charset)
+	m.ID, m.Engine = types.Int64Value(d.ID), types.StringValue(d.Engine)
+	if !strings.EqualFold(m.Charset.ValueString(), d.Charset) {
+		m.Charset = types.StringValue(d.Charset)
+	}
 	if m.Name.IsNull() { // after an import: what stands behind the user name of the service's account
 		m.Name = types.StringValue(afterUser(d.Name))
 	}
@@ -92,8 +96,17 @@ var database = kind[databaseModel, *databaseModel]{
 		return nil
 	},
 
-	// Every attribute that can be written replaces the database.
-	update: func(context.Context, *clients, *databaseModel, *databaseModel, *databaseModel) (string, error) {
+	// Every attribute that can be written replaces the database, unless it is written in another spelling.
+	update: func(ctx context.Context, c *clients, _, plan, _ *databaseModel) (string, error) {
+		api, err := c.customer()
+		if err != nil {
+			return "", err
+		}
+		d, err := plan.get(ctx, api)
+		if err != nil {
+			return "", err
+		}
+		plan.set(d)
 		return "", nil
 	},
 

@@ -3,10 +3,10 @@ package provider
 import (
 	"context"
 	"errors"
+	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/planmodifier"
-	"github.com/hashicorp/terraform-plugin-framework/resource/schema/stringplanmodifier"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	stead "stead.dev/stead/sdk/go"
@@ -34,48 +34,75 @@ type dnsRecordModel struct {
 
 func (m *dnsRecordModel) ident() types.Int64 { return m.ID }
 
-func (m *dnsRecordModel) set(r stead.DNSRecord) {
-	m.ID, m.Type, m.TTL, m.Disabled = types.Int64Value(r.ID), types.StringValue(r.Type), types.Int64Value(r.TTL), types.BoolValue(r.Disabled)
-	m.Name = spelled(m.Name, &r.Name)
-	if r.Type == "TXT" { // a text has no other spelling
-		m.Value = types.StringValue(r.Value)
-	} else {
-		m.Value = spelled(m.Value, &r.Value)
-	}
+// set takes what the server has. zone is the name of the record's zone, which some spellings of names have to be compared with; it
+// may be empty.
+func (m *dnsRecordModel) set(r stead.DNSRecord, zone string) {
+	m.ID, m.Type, m.TTL, m.Disabled = types.Int64Value(r.ID), spelled(m.Type, &r.Type, strings.ToUpper), types.Int64Value(r.TTL), types.BoolValue(r.Disabled)
+	m.Name, m.Value = spelled(m.Name, &r.Name, normalOwner(zone)), spelled(m.Value, &r.Value, normalData(r.Type, zone))
 	m.Priority, m.Weight, m.Port = types.Int64PointerValue(r.Priority), types.Int64PointerValue(r.Weight), types.Int64PointerValue(r.Port)
-	m.Flags, m.Tag = types.Int64PointerValue(r.Flags), types.StringPointerValue(r.Tag)
+	m.Flags, m.Tag = types.Int64PointerValue(r.Flags), spelled(m.Tag, r.Tag, strings.ToLower)
 	m.AliasStatus, m.AliasAddresses, m.AliasCheckedAt = types.StringNull(), types.SetNull(types.StringType), types.StringNull()
 	if alias := r.Alias; alias != nil {
 		m.AliasStatus, m.AliasAddresses, m.AliasCheckedAt = types.StringValue(alias.Status), stringSet(alias.Addresses), moment(alias.CheckedAt)
 	}
 }
 
-// find finds a record in the zone of the model. One that was imported may be in any zone of its service, which is noted then.
-func (m *dnsRecordModel) find(ctx context.Context, api *stead.Client) (stead.DNSRecord, error) {
+// zoneName is the name of the zone in which a record was found: by default that of the primary domain, for which the server is asked
+// where the names in the record have to be compared with it.
+func (m *dnsRecordModel) zoneName(ctx context.Context, api *stead.Client, r stead.DNSRecord, found string) (string, error) {
+	if found != "" {
+		return normalName(found), nil
+	}
+	if m.Name.IsNull() || isSpelled(m.Name, &r.Name, normalOwner("")) && isSpelled(m.Value, &r.Value, normalData(r.Type, "")) {
+		return "", nil
+	}
+	s, err := api.Services.Get(ctx, m.ServiceID.ValueInt64())
+	if err != nil || s.Domain == nil {
+		return "", err
+	}
+	return *s.Domain, nil
+}
+
+// find finds a record and its zone, which is empty for that of the primary domain. One without a zone of its own may be in any zone of
+// its service: another domain may be the primary one by now, and of one that was imported nothing is known. Its zone is noted then.
+func (m *dnsRecordModel) find(ctx context.Context, api *stead.Client) (r stead.DNSRecord, zone string, err error) {
 	service := m.ServiceID.ValueInt64()
-	in := func(zone string) (stead.DNSRecord, error) {
-		return find(api.DNS.All(ctx, service, stead.DNSQuery{Zone: zone, Type: m.Type.ValueString()}),
+	in := func(zone string) (stead.DNSRecord, string, error) {
+		r, err := find(api.DNS.All(ctx, service, stead.DNSQuery{Zone: zone, Type: strings.ToUpper(m.Type.ValueString()), PerPage: perPage}),
 			func(r stead.DNSRecord) bool { return r.ID == m.ID.ValueInt64() })
+		return r, zone, err
 	}
-	r, err := in(m.Zone.ValueString())
-	if !errors.Is(err, errGone) || !m.Zone.IsNull() || !m.Type.IsNull() {
-		return r, err
+	r, zone, err = in(m.Zone.ValueString())
+	if !m.Zone.IsNull() && stead.HasKey(err, stead.KeyDNSRecordInvalid) { // the service has no zone of the name
+		d, lookErr := findHosted(ctx, api, service, zone)
+		switch {
+		case lookErr != nil:
+			return r, zone, lookErr
+		case d.Kind == stead.HostingDomainKindSubdomain: // the name came back as one, which has no zone
+			return r, zone, errGone
+		case d.Name != normalName(zone): // its zone is kept under a stand-in
+			return in(d.Name)
+		}
+		return r, zone, err
 	}
-	for d, err := range api.Hosting.Domains.All(ctx, service, stead.HostingDomainsQuery{}) {
+	if !errors.Is(err, errGone) || !m.Zone.IsNull() {
+		return r, zone, err
+	}
+	for d, err := range api.Hosting.Domains.All(ctx, service, stead.HostingDomainsQuery{PerPage: perPage}) {
 		if err != nil {
-			return r, err
+			return r, "", err
 		}
 		if d.Kind != stead.HostingDomainKindAddon && d.Kind != stead.HostingDomainKindAlias {
 			continue
 		}
-		if r, err = in(d.Name); err == nil {
+		if r, zone, err = in(d.Name); err == nil && m.Type.IsNull() { // it is imported
 			m.Zone = types.StringValue(d.Name)
 		}
 		if !errors.Is(err, errGone) {
-			return r, err
+			return r, zone, err
 		}
 	}
-	return r, errGone
+	return r, "", errGone
 }
 
 var dnsRecord = kind[dnsRecordModel, *dnsRecordModel]{
@@ -97,7 +124,7 @@ var dnsRecord = kind[dnsRecordModel, *dnsRecordModel]{
 			"disabled":   flag("Kept but not served."),
 			"zone": schema.StringAttribute{
 				Optional: true, Description: "The addon or alias domain of the service in whose zone it is; the primary domain's by default.",
-				PlanModifiers: []planmodifier.String{stringplanmodifier.RequiresReplace()},
+				PlanModifiers: []planmodifier.String{replacedByOther()},
 			},
 			"alias_status":     text(moving, "Of ALIAS: pending, resolved or unresolved."),
 			"alias_addresses":  set(types.StringType, moving, "Of ALIAS: the addresses that are served."),
@@ -121,7 +148,7 @@ var dnsRecord = kind[dnsRecordModel, *dnsRecordModel]{
 		if made.DNSRecord == nil {
 			return "", errors.New("the server answered no record")
 		}
-		plan.set(*made.DNSRecord)
+		plan.set(*made.DNSRecord, "")
 		return "", nil
 	},
 
@@ -130,11 +157,16 @@ var dnsRecord = kind[dnsRecordModel, *dnsRecordModel]{
 		if err != nil {
 			return err
 		}
-		r, err := state.find(ctx, api)
-		if err == nil {
-			state.set(r)
+		r, found, err := state.find(ctx, api)
+		if err != nil {
+			return err
 		}
-		return err
+		zone, err := state.zoneName(ctx, api, r, found)
+		if err != nil {
+			return err
+		}
+		state.set(r, zone)
+		return nil
 	},
 
 	update: func(ctx context.Context, c *clients, state, plan, _ *dnsRecordModel) (string, error) {
@@ -149,7 +181,7 @@ var dnsRecord = kind[dnsRecordModel, *dnsRecordModel]{
 		if err != nil {
 			return "", err
 		}
-		plan.set(*r)
+		plan.set(*r, "")
 		return "", nil
 	},
 

@@ -38,9 +38,9 @@ type contact struct {
 
 func (m *domainModel) ident() types.Int64 { return m.ID }
 
-func (m *domainModel) set(d *stead.Domain) {
-	m.ID, m.Name = types.Int64Value(d.ID), spelled(m.Name, &d.Name, &d.UnicodeName)
-	m.Nameservers, m.AutoRenew = stringSet(d.Nameservers), types.BoolValue(d.AutoRenew)
+func (m *domainModel) set(ctx context.Context, d *stead.Domain) {
+	m.ID, m.Name = types.Int64Value(d.ID), spelled(m.Name, &d.Name, normalName)
+	m.Nameservers, m.AutoRenew = spelledSet(ctx, m.Nameservers, d.Nameservers, normalName), types.BoolValue(d.AutoRenew)
 	m.Locked, m.Privacy = types.BoolValue(d.Locked), types.BoolValue(d.Privacy)
 	m.Status, m.ExpiresAt = types.StringValue(d.Status), moment(d.ExpiresAt)
 }
@@ -138,7 +138,7 @@ var domain = kind[domainModel, *domainModel]{
 				d = changed
 			}
 		}
-		plan.set(d)
+		plan.set(ctx, d)
 		return late, nil
 	},
 
@@ -155,7 +155,7 @@ var domain = kind[domainModel, *domainModel]{
 		case stead.DomainStatusTransferredOut, stead.DomainStatusCancelled, stead.DomainStatusFailed, stead.DomainStatusPendingDelete:
 			return errGone
 		}
-		state.set(d)
+		state.set(ctx, d)
 		return nil
 	},
 
@@ -174,7 +174,7 @@ var domain = kind[domainModel, *domainModel]{
 		if err != nil {
 			return "", err
 		}
-		plan.set(d)
+		plan.set(ctx, d)
 		return "", nil
 	},
 

@@ -7,6 +7,7 @@ import (
 	"iter"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -14,7 +15,9 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
+	"github.com/hashicorp/terraform-plugin-framework/resource/schema/planmodifier"
 	"github.com/hashicorp/terraform-plugin-framework/tfsdk"
+	"github.com/hashicorp/terraform-plugin-framework/types"
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 
 	stead "stead.dev/stead/sdk/go"
@@ -151,6 +154,71 @@ func known[T any, M interface {
 	return m
 }
 
+func TestAMailboxIsKeptAsItIsWritten(t *testing.T) {
+	made := stead.Mailbox{
+		ID: 9, Address: "anna@xn--80aaa2c.example", Status: stead.MailboxStatusActive, Aliases: []string{"info@xn--80aaa2c.example"},
+		ForwardTo: []string{"Anna@example.net"}, KeepCopy: true,
+	}
+	withoutForwards := made
+	withoutForwards.ForwardTo, withoutForwards.KeepCopy = []string{}, false
+	domain := "XN--80aaa2c.example."
+	for name, one := range map[string]struct {
+		has     stead.Mailbox
+		written values
+	}{
+		"other spellings": {made, values{
+			"local_part": "Anna", "domain": domain, "aliases": []string{"Info@" + domain, "info@xn--80aaa2c.example"}, "forward_to": []string{"Anna@EXAMPLE.net"}, "keep_copy": true,
+		}},
+		"a copy without forwards": {withoutForwards, values{
+			"local_part": "anna", "domain": domain, "aliases": []string{"info@xn--80aaa2c.example"}, "keep_copy": true,
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := fake(t, answers{"POST /api/v1/services/5/mailboxes": gives(one.has), "GET /api/v1/services/5/mailboxes": lists(one.has)})
+			one.written["service_id"] = 5
+			first, problems := create(t, mailbox, c, one.written)
+			fail(t, problems)
+			if !first.KeepCopy.ValueBool() || first.Domain.ValueString() != domain || len(first.Aliases.Elements()) != len(one.written["aliases"].([]string)) {
+				t.Errorf("made %+v; Terraform would delete it with its mail", first)
+			}
+			again, problems := refresh(t, mailbox, c, first)
+			fail(t, problems)
+			if !again.Aliases.Equal(first.Aliases) || !again.ForwardTo.Equal(first.ForwardTo) || !again.KeepCopy.Equal(first.KeepCopy) ||
+				!again.Domain.Equal(first.Domain) || !again.LocalPart.Equal(first.LocalPart) {
+				t.Errorf("the refresh shows a drift:\n%+v\n%+v", again, first)
+			}
+		})
+	}
+
+	c := fake(t, answers{"GET /api/v1/services/5/mailboxes": lists(made)})
+	was := known(t, mailbox, values{
+		"id": 9, "service_id": 5, "aliases": []string{"Info@" + domain, "other@" + domain}, "forward_to": []string{"anna@example.net"}, "keep_copy": false,
+	})
+	is, problems := refresh(t, mailbox, c, was)
+	fail(t, problems)
+	if len(is.Aliases.Elements()) != 1 || is.ForwardTo.Equal(was.ForwardTo) || !is.KeepCopy.ValueBool() {
+		t.Errorf("what differs is not shown: %+v", is)
+	}
+}
+
+func TestARefusedLockStaysPlanned(t *testing.T) {
+	is := stead.Domain{ID: 3, Name: "shop.uz", Status: stead.DomainStatusActive, Nameservers: []string{"ns1.example.net", "ns2.example.net"}}
+	c := fake(t, answers{
+		"POST /api/v1/domains": gives(is), "GET /api/v1/domains/3": gives(is), "PATCH /api/v1/domains/3": refuses(http.StatusUnprocessableEntity, "unsupported_operation"),
+	})
+	person := contact{Name: types.StringValue("Anna"), Country: types.StringValue("UZ")}
+	first, problems := create(t, domain, c, values{"name": "Shop.uz", "locked": true, "nameservers": []string{"NS1.Example.net.", "ns2.example.net"}, "contact_wo": person})
+	fail(t, problems)
+	if len(problems) != 1 || !first.Locked.ValueBool() {
+		t.Errorf("locked is %v, with %v; it was planned, so Terraform would register the domain anew", first.Locked, problems)
+	}
+	again, problems := refresh(t, domain, c, first)
+	fail(t, problems)
+	if again.Locked.ValueBool() || !again.Nameservers.Equal(first.Nameservers) || !again.Name.Equal(first.Name) {
+		t.Errorf("the refresh shows %+v", again)
+	}
+}
+
 func TestForceHTTPSWaitsForTheCertificate(t *testing.T) {
 	at := time.Now()
 	root := "/sites/x"
@@ -196,10 +264,26 @@ func TestForceHTTPSWaitsForTheCertificate(t *testing.T) {
 			}
 			again, problems := refresh(t, hostedDomain, c, first)
 			fail(t, problems)
-			if again.ForceHTTPS.ValueBool() != one.comes {
+			if again.ForceHTTPS.ValueBool() != one.comes || !again.DocumentRoot.Equal(first.DocumentRoot) {
 				t.Errorf("the refresh shows %+v", again)
 			}
 		})
+	}
+}
+
+func TestADomainStaysTheSameWhenItsRoleChanges(t *testing.T) {
+	displaced := "Shop.example"
+	lower := strings.ToLower(displaced)
+	for name, d := range map[string]stead.HostingDomain{
+		"made the primary one": {ID: 9, Name: lower, Kind: stead.HostingDomainKindPrimary},
+		"displaced":            {ID: 9, Name: "s5.stand-in.example", DisplacedName: &lower, Kind: stead.HostingDomainKindAddon},
+	} {
+		c := fake(t, answers{"GET /api/v1/services/5/domains": lists(d)})
+		is, problems := refresh(t, hostedDomain, c, known(t, hostedDomain, values{"id": 9, "service_id": 5, "name": displaced, "kind": "addon"}))
+		fail(t, problems)
+		if is.Kind.ValueString() != "addon" || is.Name.ValueString() != displaced {
+			t.Errorf("%s: %v, %v; Terraform would delete it", name, is.Kind, is.Name)
+		}
 	}
 }
 
@@ -228,6 +312,112 @@ func TestOnlyWhatTheServerDoesNotHaveIsGone(t *testing.T) {
 		if a.Delete(t.Context(), resource.DeleteRequest{State: state}, &answer); answer.Diagnostics.HasError() == one.isGone {
 			t.Errorf("%s: deleting it says %v", name, answer.Diagnostics)
 		}
+	}
+}
+
+func TestARecordOfARemovedZoneIsGone(t *testing.T) {
+	name := "old.example"
+	for what, one := range map[string]struct {
+		domains       []stead.HostingDomain
+		isGone, fails bool
+	}{
+		"the domain is removed":           {nil, true, false},
+		"it came back as a subdomain":     {[]stead.HostingDomain{{Name: name, Kind: stead.HostingDomainKindSubdomain}}, true, false},
+		"the zone is about to be made":    {[]stead.HostingDomain{{Name: name, Kind: stead.HostingDomainKindAddon}}, false, true},
+		"the zone has a name for a while": {[]stead.HostingDomain{{Name: "s5.stand-in.example", DisplacedName: &name, Kind: stead.HostingDomainKindAddon}}, false, false},
+	} {
+		c := fake(t, answers{
+			"GET /api/v1/services/5/domains": lists(one.domains...),
+			"GET /api/v1/services/5/dns": func(w http.ResponseWriter, r *http.Request) {
+				if r.URL.Query().Get("zone") == name {
+					refuses(http.StatusUnprocessableEntity, stead.KeyDNSRecordInvalid)(w, r)
+					return
+				}
+				lists(stead.DNSRecord{ID: 9, Type: "A", Name: "www", Value: "192.0.2.1"})(w, r)
+			},
+		})
+		is, problems := refresh(t, dnsRecord, c, known(t, dnsRecord, values{"id": 9, "service_id": 5, "type": "A", "name": "www", "value": "192.0.2.1", "zone": name}))
+		if (is == nil) != one.isGone || problems.HasError() != one.fails {
+			t.Errorf("%s: %+v, %v", what, is, problems)
+		}
+	}
+}
+
+func TestARecordStaysWhenAnotherDomainIsPromoted(t *testing.T) {
+	c := fake(t, answers{
+		"GET /api/v1/services/5/domains": lists(stead.HostingDomain{Name: "new.example", Kind: stead.HostingDomainKindPrimary}, stead.HostingDomain{Name: "old.example", Kind: stead.HostingDomainKindAddon}),
+		"GET /api/v1/services/5/dns": func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Query().Get("zone") != "old.example" {
+				lists[stead.DNSRecord]()(w, r)
+				return
+			}
+			lists(stead.DNSRecord{ID: 9, Type: "A", Name: "www", Value: "192.0.2.1"})(w, r)
+		},
+	})
+	is, problems := refresh(t, dnsRecord, c, known(t, dnsRecord, values{"id": 9, "service_id": 5, "type": "A", "name": "www.old.example.", "value": "192.0.2.1"}))
+	fail(t, problems)
+	if is == nil || !is.Zone.IsNull() || is.Name.ValueString() != "www.old.example." {
+		t.Errorf("it became %+v", is)
+	}
+}
+
+func TestARecordIsKeptAsItIsWritten(t *testing.T) {
+	zone := "shop.example"
+	for written, has := range map[[3]string]stead.DNSRecord{
+		{"cname", "News", "hosts"}:                     {Type: "CNAME", Name: "news", Value: "hosts.shop.example"},
+		{"CNAME", "news.shop.example.", "@"}:           {Type: "CNAME", Name: "news", Value: "shop.example"},
+		{"CNAME", "news.shop.example", "Example.net."}: {Type: "CNAME", Name: "news", Value: "example.net"},
+		{"A", "shop.example.", "192.0.2.1 "}:           {Type: "A", Name: "@", Value: "192.0.2.1"},
+		{"AAAA", "@", "2001:DB8:0::1"}:                 {Type: "AAAA", Name: "@", Value: "2001:db8::1"},
+		{"SSHFP", "@", "4 2 AB cd"}:                    {Type: "SSHFP", Name: "@", Value: "4 2 abcd"},
+		{"TXT", "@", "Hello"}:                          {Type: "TXT", Name: "@", Value: "Hello"},
+		{"MX", "none", "."}:                            {Type: "MX", Name: "none", Value: "."},
+	} {
+		has.ID = 9
+		c := fake(t, answers{
+			"GET /api/v1/services/5": gives(stead.Service{ID: 5, Domain: &zone}),
+			"GET /api/v1/services/5/dns": func(w http.ResponseWriter, r *http.Request) {
+				if r.URL.Query().Get("type") != has.Type {
+					refuses(http.StatusUnprocessableEntity, "validation_failed")(w, r)
+					return
+				}
+				lists(has)(w, r)
+			},
+		})
+		is, problems := refresh(t, dnsRecord, c, known(t, dnsRecord, values{"id": 9, "service_id": 5, "type": written[0], "name": written[1], "value": written[2]}))
+		fail(t, problems)
+		if got := [3]string{is.Type.ValueString(), is.Name.ValueString(), is.Value.ValueString()}; got != written {
+			t.Errorf("%q becomes %q", written, got)
+		}
+	}
+	c := fake(t, answers{"GET /api/v1/services/5": gives(stead.Service{ID: 5, Domain: &zone}), "GET /api/v1/services/5/dns": lists(stead.DNSRecord{ID: 9, Type: "TXT", Name: "@", Value: "Hello"})})
+	is, problems := refresh(t, dnsRecord, c, known(t, dnsRecord, values{"id": 9, "service_id": 5, "type": "TXT", "name": "@", "value": "hello"}))
+	fail(t, problems)
+	if is.Value.ValueString() != "Hello" {
+		t.Errorf("another text is not shown: %v", is.Value)
+	}
+}
+
+func TestAnotherSpellingReplacesNothing(t *testing.T) {
+	for written, isReplaced := range map[string]bool{"xn--80aaa2c.example": false, "XN--80aaa2c.Example.": false, "other.example": true} {
+		plan := tfsdk.Plan{Schema: mailbox.schema, Raw: raw(t, mailbox, values{"domain": written})}
+		answer := planmodifier.StringResponse{}
+		replacedByOther().PlanModifyString(t.Context(), planmodifier.StringRequest{
+			Path: path.Root("domain"), Plan: plan, State: tfsdk.State{Schema: mailbox.schema, Raw: raw(t, mailbox, values{"domain": "xn--80aaa2c.example"})},
+			PlanValue: types.StringValue(written), ConfigValue: types.StringValue(written), StateValue: types.StringValue("xn--80aaa2c.example"),
+		}, &answer)
+		if answer.RequiresReplace != isReplaced {
+			t.Errorf("%s: %v", written, answer.RequiresReplace)
+		}
+	}
+	if a, b := normalName("Магазин.uz."), normalName("магазин.uz"); a != b || !strings.HasPrefix(a, "xn--") {
+		t.Errorf("%q, %q", a, b)
+	}
+	if a := normalURL("HTTPS://Example.net:8443/?q=1"); a != "https://example.net:8443/?q=1" {
+		t.Error(a)
+	}
+	if a, b := normalURL("https://example.net/"), normalURL("https://EXAMPLE.net"); a != b || a != "https://example.net" {
+		t.Errorf("%q, %q", a, b)
 	}
 }
 

@@ -26,15 +26,29 @@ type hostedDomainModel struct {
 func (m *hostedDomainModel) ident() types.Int64 { return m.ID }
 
 func (m *hostedDomainModel) set(d stead.HostingDomain) {
-	m.ID, m.Name, m.Kind = types.Int64Value(d.ID), spelled(m.Name, &d.Name, &d.UnicodeName), types.StringValue(d.Kind)
-	m.DocumentRoot, m.ForceHTTPS = types.StringPointerValue(d.DocumentRoot), types.BoolValue(d.ForceHTTPS)
-	m.RedirectTo = slashed(m.RedirectTo, d.RedirectTo)
+	m.ID = types.Int64Value(d.ID)
+	if !isSpelled(m.Name, d.DisplacedName, normalName) { // a domain that has a stand-in for its name is the same one
+		m.Name = spelled(m.Name, &d.Name, normalName)
+	}
+	if m.Kind.IsNull() || d.Kind != stead.HostingDomainKindPrimary { // one that was made the primary domain is the same one
+		m.Kind = types.StringValue(d.Kind)
+	}
+	m.DocumentRoot, m.ForceHTTPS = spelled(m.DocumentRoot, d.DocumentRoot, normalRoot), types.BoolValue(d.ForceHTTPS)
+	m.RedirectTo = spelled(m.RedirectTo, d.RedirectTo, normalURL)
 	m.Status, m.Verification = types.StringValue(d.Status), types.StringValue(d.Verification.State)
 }
 
 func (m *hostedDomainModel) get(ctx context.Context, api *stead.Client) (stead.HostingDomain, error) {
 	return find(api.Hosting.Domains.All(ctx, m.ServiceID.ValueInt64(), stead.HostingDomainsQuery{PerPage: perPage}),
 		func(d stead.HostingDomain) bool { return d.ID == m.ID.ValueInt64() })
+}
+
+// findHosted returns the domain of a service that has a name, or had it before it got a stand-in; errGone where there is none.
+func findHosted(ctx context.Context, api *stead.Client, service int64, name string) (stead.HostingDomain, error) {
+	name = normalName(name)
+	return find(api.Hosting.Domains.All(ctx, service, stead.HostingDomainsQuery{PerPage: perPage}), func(d stead.HostingDomain) bool {
+		return d.Name == name || d.DisplacedName != nil && *d.DisplacedName == name
+	})
 }
 
 // ready waits until the hosting server has followed.

@@ -2,6 +2,7 @@ package provider
 
 import (
 	"context"
+	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/types"
@@ -29,13 +30,17 @@ type mailboxModel struct {
 
 func (m *mailboxModel) ident() types.Int64 { return m.ID }
 
-func (m *mailboxModel) set(b stead.Mailbox) {
+func (m *mailboxModel) set(ctx context.Context, b stead.Mailbox) {
 	local, domain := cut(b.Address)
 	m.ID, m.Address, m.Status = types.Int64Value(b.ID), types.StringValue(b.Address), types.StringValue(b.Status)
-	m.LocalPart, m.Domain = spelled(m.LocalPart, &local), spelled(m.Domain, &domain)
+	m.LocalPart, m.Domain = spelled(m.LocalPart, &local, strings.ToLower), spelled(m.Domain, &domain, normalName)
 	m.QuotaMB, m.SpamThreshold, m.SendLimit = types.Int64Value(b.QuotaMB), types.Int64Value(b.SpamThreshold), types.Int64Value(b.SendLimitPerHour)
-	m.Aliases, m.ForwardTo = stringSet(b.Aliases), stringSet(b.ForwardTo)
-	m.KeepCopy, m.CatchAll = types.BoolValue(b.KeepCopy), types.BoolValue(b.CatchAll)
+	m.Aliases, m.ForwardTo = spelledSet(ctx, m.Aliases, b.Aliases, normalAlias), spelledSet(ctx, m.ForwardTo, b.ForwardTo, normalForward)
+	// Without addresses to forward to, all mail is kept, and the server says false whatever was written.
+	if m.KeepCopy.IsNull() || m.KeepCopy.IsUnknown() || len(b.ForwardTo) > 0 {
+		m.KeepCopy = types.BoolValue(b.KeepCopy)
+	}
+	m.CatchAll = types.BoolValue(b.CatchAll)
 }
 
 func (m *mailboxModel) get(ctx context.Context, api *stead.Client) (stead.Mailbox, error) {
@@ -50,7 +55,7 @@ func (m *mailboxModel) ready(ctx context.Context, api *stead.Client) error {
 		if err != nil {
 			return false, err
 		}
-		m.set(b)
+		m.set(ctx, b)
 		if b.Status == stead.MailboxStatusFailed {
 			return false, failure(b.StatusReason)
 		}
@@ -95,7 +100,7 @@ var mailbox = kind[mailboxModel, *mailboxModel]{
 		if err != nil {
 			return "", err
 		}
-		plan.set(*made)
+		plan.set(ctx, *made)
 		return "", plan.ready(ctx, api)
 	},
 
@@ -108,7 +113,7 @@ var mailbox = kind[mailboxModel, *mailboxModel]{
 		if err != nil || b.Status == stead.MailboxStatusRemoving {
 			return errGoneOr(err)
 		}
-		state.set(b)
+		state.set(ctx, b)
 		return nil
 	},
 
@@ -129,7 +134,7 @@ var mailbox = kind[mailboxModel, *mailboxModel]{
 		if err != nil {
 			return "", err
 		}
-		plan.set(*b)
+		plan.set(ctx, *b)
 		return "", plan.ready(ctx, api)
 	},
 

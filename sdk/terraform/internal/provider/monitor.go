@@ -2,6 +2,7 @@ package provider
 
 import (
 	"context"
+	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/types"
@@ -50,23 +51,26 @@ type monitorModel struct {
 
 func (m *monitorModel) ident() types.Int64 { return m.ID }
 
-func (m *monitorModel) set(o *stead.Monitor) {
-	m.ID, m.Name, m.Type = types.Int64Value(o.ID), types.StringValue(o.Name), spelled(m.Type, &o.Type)
+func (m *monitorModel) set(ctx context.Context, o *stead.Monitor) {
+	m.ID, m.Name, m.Type = types.Int64Value(o.ID), spelled(m.Name, &o.Name, strings.TrimSpace), spelled(m.Type, &o.Type, strings.ToLower)
 	if m.Type.ValueString() == "tls" { // another word for it
 		m.Type = types.StringValue(o.Type)
 	}
-	m.URL, m.Host, m.Port = types.StringPointerValue(o.URL), types.StringPointerValue(o.Host), types.Int64PointerValue(o.Port)
+	if o.URL == nil || m.URL.IsNull() || m.URL.IsUnknown() || normalURL(m.URL.ValueString()) != normalURL(*o.URL) {
+		m.URL = types.StringPointerValue(o.URL)
+	}
+	m.Host, m.Port = spelled(m.Host, o.Host, normalName), types.Int64PointerValue(o.Port)
 	m.ServiceID, m.Method, m.Body = types.Int64PointerValue(o.ServiceID), types.StringPointerValue(o.Method), types.StringPointerValue(o.Body)
 	m.ExpectedStatuses, m.FollowRedirects, m.VerifyTLS = stringSet(o.ExpectedStatuses), types.BoolValue(o.FollowRedirects), types.BoolValue(o.VerifyTLS)
 	m.Keyword, m.KeywordMode = types.StringPointerValue(o.Keyword), types.StringPointerValue(o.KeywordMode)
 	m.JSONPath, m.JSONExpected = types.StringPointerValue(o.JSONPath), types.StringPointerValue(o.JSONExpected)
-	m.DNSType, m.DNSExpected = types.StringPointerValue(o.DNSType), types.StringPointerValue(o.DNSExpected)
+	m.DNSType, m.DNSExpected = spelled(m.DNSType, o.DNSType, strings.ToUpper), types.StringPointerValue(o.DNSExpected)
 	m.SSLExpiryDays, m.DomainExpiryDays = numberSet(o.SSLExpiryDays), numberSet(o.DomainExpiryDays)
 	m.IntervalS, m.TimeoutMS, m.MaxResponseMS = types.Int64Value(o.IntervalS), types.Int64Value(o.TimeoutMS), types.Int64PointerValue(o.MaxResponseMS)
 	m.Retries, m.RetryIntervalS = types.Int64Value(o.Retries), types.Int64Value(o.RetryIntervalS)
 	m.Regions, m.Quorum, m.Channels = stringSet(o.Regions), types.Int64PointerValue(o.Quorum), numberSet(o.Channels)
 	m.AlertAfterS, m.ReminderEveryS = types.Int64Value(o.AlertAfterS), types.Int64Value(o.ReminderEveryS)
-	m.Tags, m.Paused = stringSet(o.Tags), types.BoolValue(o.Paused)
+	m.Tags, m.Paused = spelledSet(ctx, m.Tags, o.Tags, strings.TrimSpace), types.BoolValue(o.Paused)
 	m.PushURL, m.BadgeURL = types.StringPointerValue(o.PushURL), types.StringValue(o.BadgeURL)
 }
 
@@ -154,7 +158,7 @@ var monitor = kind[monitorModel, *monitorModel]{
 		if err != nil {
 			return "", err
 		}
-		plan.set(made)
+		plan.set(ctx, made)
 		return "", nil
 	},
 
@@ -166,7 +170,7 @@ var monitor = kind[monitorModel, *monitorModel]{
 		// The list: a single monitor comes with its history.
 		o, err := find(api.Monitors.All(ctx, stead.MonitorsQuery{PerPage: perPage}), func(o stead.Monitor) bool { return o.ID == state.ID.ValueInt64() })
 		if err == nil {
-			state.set(&o)
+			state.set(ctx, &o)
 		}
 		return err
 	},
@@ -184,7 +188,7 @@ var monitor = kind[monitorModel, *monitorModel]{
 		if err != nil {
 			return "", err
 		}
-		plan.set(o)
+		plan.set(ctx, o)
 		return "", nil
 	},
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/types"
@@ -32,9 +33,9 @@ func (m *serviceModel) ident() types.Int64 { return m.ID }
 
 func (m *serviceModel) set(s *stead.Service) {
 	m.ID, m.PlanID = types.Int64Value(s.ID), types.Int64Value(s.Plan.ID)
-	m.Domain = spelled(m.Domain, s.Domain, s.UnicodeDomain)
+	m.Domain = spelled(m.Domain, s.Domain, normalName)
 	m.PeriodMonths = types.Int64Value(s.PeriodMonths)
-	m.Label, m.AutoRenew, m.Status = types.StringValue(s.Label), types.BoolValue(s.AutoRenew), types.StringValue(s.Status)
+	m.Label, m.AutoRenew, m.Status = spelled(m.Label, &s.Label, strings.TrimSpace), types.BoolValue(s.AutoRenew), types.StringValue(s.Status)
 	m.IPv4, m.IPv6, m.OriginURL = types.StringPointerValue(s.IPv4), types.StringPointerValue(s.IPv6), types.StringPointerValue(s.OriginURL)
 	m.Nameservers, m.ExpiresAt = stringSet(s.Nameservers), moment(s.ExpiresAt)
 }

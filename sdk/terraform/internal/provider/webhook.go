@@ -2,6 +2,7 @@ package provider
 
 import (
 	"context"
+	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/planmodifier"
@@ -25,7 +26,7 @@ func (m *webhookModel) ident() types.Int64 { return m.ID }
 
 func (m *webhookModel) set(e stead.WebhooksEndpoint) {
 	m.ID, m.URL, m.Events = types.Int64Value(e.ID), types.StringValue(e.URL), stringSet(e.Events)
-	m.Description, m.Enabled, m.Status = types.StringValue(e.Description), types.BoolValue(e.Enabled), types.StringValue(e.Status)
+	m.Description, m.Enabled, m.Status = spelled(m.Description, &e.Description, strings.TrimSpace), types.BoolValue(e.Enabled), types.StringValue(e.Status)
 }
 
 var webhook = kind[webhookModel, *webhookModel]{
