@@ -287,6 +287,52 @@ func TestADomainStaysTheSameWhenItsRoleChanges(t *testing.T) {
 	}
 }
 
+func TestAServiceKeepsADomainThatItHosts(t *testing.T) {
+	primary, displaced := "other.example", "shop.example"
+	hosted := func(all ...stead.HostingDomain) answers {
+		return answers{
+			"GET /api/v1/services/5":         gives(stead.Service{ID: 5, Domain: &primary, Status: stead.ServiceStatusActive}),
+			"GET /api/v1/services/5/domains": lists(all...),
+		}
+	}
+	for name, one := range map[string]struct {
+		answers answers
+		want    string
+	}{
+		"as an addon":       {hosted(stead.HostingDomain{Name: primary}, stead.HostingDomain{Name: "shop.example"}), "Shop.Example"},
+		"under a stand-in":  {hosted(stead.HostingDomain{Name: primary, DisplacedName: &displaced}), "Shop.Example"},
+		"not any more":      {hosted(stead.HostingDomain{Name: primary}), primary},
+		"as it was written": {hosted(), "Other.Example"},
+	} {
+		written := "Shop.Example"
+		if name == "as it was written" {
+			written = "Other.Example"
+		}
+		is, problems := refresh(t, service, fake(t, one.answers), known(t, service, values{"id": 5, "domain": written}))
+		fail(t, problems)
+		if is.Domain.ValueString() != one.want || is.Primary.ValueString() != primary {
+			t.Errorf("%s: %v, of which %v is primary", name, is.Domain, is.Primary)
+		}
+	}
+}
+
+func TestAServiceIsNotReplaced(t *testing.T) {
+	state := tfsdk.State{Schema: service.schema, Raw: raw(t, service, values{"id": 5, "domain": "shop.example", "primary_domain": "xn--80aaa2c.example"})}
+	for written, isRefused := range map[string]bool{
+		"shop.example": false, "Shop.Example.": false, "XN--80aaa2c.example": false, "other.example": true,
+	} {
+		answer := planmodifier.StringResponse{}
+		service.schema.Attributes["domain"].(interface {
+			StringPlanModifiers() []planmodifier.String
+		}).StringPlanModifiers()[0].PlanModifyString(t.Context(), planmodifier.StringRequest{
+			Path: path.Root("domain"), State: state, StateValue: types.StringValue("shop.example"), ConfigValue: types.StringValue(written),
+		}, &answer)
+		if answer.Diagnostics.HasError() != isRefused || answer.RequiresReplace {
+			t.Errorf("%s: %v, replaced: %v", written, answer.Diagnostics, answer.RequiresReplace)
+		}
+	}
+}
+
 func TestOnlyWhatTheServerDoesNotHaveIsGone(t *testing.T) {
 	page := func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(http.StatusNotFound)

@@ -6,6 +6,7 @@ import (
 	"os"
 	"regexp"
 	"testing"
+	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework/providerserver"
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
@@ -136,6 +137,20 @@ func TestAService(t *testing.T) {
 			Config: site(small, "tf-service.example.com", `label = "Another"`),
 			Check:  has("stead_service.site", "label", "Another"),
 		},
+		resource.TestStep{ // a service is not replaced
+			Config:      site(small, "tf-service.example.com", "label = \"Another\"\nperiod_months = 999"),
+			ExpectError: regexp.MustCompile(`period_months of a service cannot be changed`),
+		},
+		resource.TestStep{
+			Config:      site(small, "tf-another.example.com", `label = "Another"`),
+			ExpectError: regexp.MustCompile(`domain of a service cannot be changed`),
+		},
+		resource.TestStep{ // another spelling of the domain is the same one
+			Config: site(small, "TF-service.example.com", `label = "Another"`),
+			ConfigPlanChecks: resource.ConfigPlanChecks{PreApply: []plancheck.PlanCheck{
+				plancheck.ExpectResourceAction("stead_service.site", plancheck.ResourceActionUpdate),
+			}},
+		},
 		resource.TestStep{ // the wallet is asked before a change of the plan, too
 			Config:      site(large, "tf-service.example.com", "max_usd_cents = 1"),
 			ExpectError: regexp.MustCompile(`nothing was paid`),
@@ -158,6 +173,8 @@ func TestWhatAServiceConsistsOf(t *testing.T) {
 			service_id = stead_service.site.id
 			name       = "tf-addon.example.org"
 			kind       = "addon"
+
+			document_root = "sites/tf-addon"
 		}
 		resource "stead_dns_record" "it" {
 			service_id = stead_service.site.id
@@ -177,7 +194,7 @@ func TestWhatAServiceConsistsOf(t *testing.T) {
 			service_id = stead_service.site.id
 			zone       = stead_hosted_domain.it.name
 			type       = "ALIAS"
-			name       = "shop"
+			name       = "shop.TF-addon.example.org."
 			value      = "target.invalid"
 		}
 		resource "stead_database" "it" {
@@ -192,7 +209,8 @@ func TestWhatAServiceConsistsOf(t *testing.T) {
 			password_wo         = "a long enough one"
 			password_wo_version = 1
 			quota_mb            = 512
-			forward_to          = ["anna@example.net", "b@example.net"]
+			aliases             = ["Info@TF-parts.example.com"]
+			forward_to          = ["Anna@Example.net", "b@example.net"]
 		}
 	`
 	changed := base + `
@@ -218,6 +236,7 @@ func TestWhatAServiceConsistsOf(t *testing.T) {
 			password_wo_version = 2
 			quota_mb            = 768
 			forward_to          = []
+			keep_copy           = true
 		}
 	`
 	var service, record int64
@@ -237,12 +256,12 @@ func TestWhatAServiceConsistsOf(t *testing.T) {
 				id(&service, "stead_service.site", "id"), id(&record, "stead_dns_record.text", "id"),
 			),
 		},
-		imported("stead_hosted_domain.it"),
-		imported("stead_dns_record.it", "value"), // as it is written
+		imported("stead_hosted_domain.it", "document_root"), // as it is written
+		imported("stead_dns_record.it", "value"),
 		imported("stead_dns_record.text"),
-		imported("stead_dns_record.elsewhere", "alias_status", "alias_checked_at"), // its target may be looked up meanwhile
+		imported("stead_dns_record.elsewhere", "name", "alias_status", "alias_checked_at"), // its target may be looked up meanwhile
 		imported("stead_database.it"),
-		imported("stead_mailbox.it", "password_wo_version"),
+		imported("stead_mailbox.it", "password_wo_version", "aliases", "forward_to"),
 		resource.TestStep{
 			ResourceName: "stead_dns_record.it", ImportState: true, ImportStateId: "12", ExpectError: regexp.MustCompile(`service_id/id`),
 		},
@@ -267,7 +286,7 @@ func TestWhatAServiceConsistsOf(t *testing.T) {
 			Check: resource.ComposeTestCheckFunc(
 				has("stead_hosted_domain.it", "redirect_to", "https://example.net/"),
 				has("stead_dns_record.it", "priority", "20", "ttl", "600"),
-				has("stead_mailbox.it", "quota_mb", "768", "forward_to.#", "0"),
+				has("stead_mailbox.it", "quota_mb", "768", "forward_to.#", "0", "keep_copy", "true"),
 			),
 		},
 		resource.TestStep{ // what the server refuses is told at the attribute, and changes nothing
@@ -279,6 +298,67 @@ func TestWhatAServiceConsistsOf(t *testing.T) {
 					value      = "no address"
 				}`,
 			ExpectError: regexp.MustCompile(`(?s)value\s+=\s+"no address"`),
+		},
+	)
+}
+
+func TestAnotherDomainIsPromoted(t *testing.T) {
+	config := func(domain string) string {
+		return site(large, domain, "") + `
+			resource "stead_hosted_domain" "it" {
+				service_id = stead_service.site.id
+				name       = "tf-second.example.org"
+				kind       = "addon"
+			}
+			resource "stead_dns_record" "it" {
+				service_id = stead_service.site.id
+				type       = "TXT"
+				name       = "@"
+				value      = "Hello"
+			}
+			resource "stead_mailbox" "it" {
+				service_id  = stead_service.site.id
+				local_part  = "anna"
+				domain      = "tf-first.example.com"
+				password_wo = "a long enough one"
+				keep_copy   = true
+			}`
+	}
+	var service int64
+	// promote makes a domain the primary one in the panel, and waits until the server has followed.
+	promote := func(name string) func() {
+		return func() {
+			for start := time.Now(); ; time.Sleep(100 * time.Millisecond) { // sleeps: until the server has followed
+				d, err := findHosted(t.Context(), api(t), service, name)
+				if err == nil && d.Primary && d.Status == stead.HostingDomainStatusActive {
+					return
+				}
+				if err == nil && !d.Primary {
+					_, err = api(t).Hosting.Domains.Update(t.Context(), service, d.ID, stead.HostingUpdateBody{Primary: stead.Ptr(true)})
+				}
+				if time.Since(start) > time.Minute {
+					t.Fatalf("%s is not promoted: %+v, %v", name, d, err)
+				}
+			}
+		}
+	}
+	unchanged := resource.ConfigPlanChecks{PreApply: []plancheck.PlanCheck{plancheck.ExpectEmptyPlan()}}
+	run(t,
+		resource.TestStep{Config: config("tf-first.example.com"), Check: id(&service, "stead_service.site", "id")},
+		resource.TestStep{
+			PreConfig: promote("tf-second.example.org"), Config: config("tf-first.example.com"), ConfigPlanChecks: unchanged,
+			Check: has("stead_service.site", "domain", "tf-first.example.com", "primary_domain", "tf-second.example.org"),
+		},
+		resource.TestStep{
+			Config: config("tf-second.example.org"),
+			ConfigPlanChecks: resource.ConfigPlanChecks{PreApply: []plancheck.PlanCheck{
+				plancheck.ExpectResourceAction("stead_service.site", plancheck.ResourceActionUpdate),
+				plancheck.ExpectResourceAction("stead_mailbox.it", plancheck.ResourceActionNoop),
+				plancheck.ExpectResourceAction("stead_dns_record.it", plancheck.ResourceActionNoop),
+			}},
+		},
+		resource.TestStep{ // an addon can be removed
+			PreConfig: promote("tf-first.example.com"), Config: config("tf-second.example.org"), ConfigPlanChecks: unchanged,
 		},
 	)
 }
@@ -349,7 +429,7 @@ func TestADomain(t *testing.T) {
 		},
 		imported("stead_domain.it"),
 		resource.TestStep{
-			Config: config("nameservers = [\"ns1.example.net\", \"ns2.example.net\"]\nlocked = false"),
+			Config: config("nameservers = [\"NS1.Example.net\", \"ns2.example.net\"]\nlocked = false"),
 			Check:  has("stead_domain.it", "nameservers.#", "2", "locked", "false", "auto_renew", "true"),
 		},
 	)

@@ -6,7 +6,11 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
+	"github.com/hashicorp/terraform-plugin-framework/resource/schema/int64planmodifier"
+	"github.com/hashicorp/terraform-plugin-framework/resource/schema/planmodifier"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	stead "stead.dev/stead/sdk/go"
@@ -16,6 +20,7 @@ type serviceModel struct {
 	ID           types.Int64  `tfsdk:"id"`
 	PlanID       types.Int64  `tfsdk:"plan_id"`
 	Domain       types.String `tfsdk:"domain"`
+	Primary      types.String `tfsdk:"primary_domain"`
 	PeriodMonths types.Int64  `tfsdk:"period_months"`
 	CouponCode   types.String `tfsdk:"coupon_code"`
 	MaxUSDCents  types.Int64  `tfsdk:"max_usd_cents"`
@@ -33,7 +38,7 @@ func (m *serviceModel) ident() types.Int64 { return m.ID }
 
 func (m *serviceModel) set(s *stead.Service) {
 	m.ID, m.PlanID = types.Int64Value(s.ID), types.Int64Value(s.Plan.ID)
-	m.Domain = spelled(m.Domain, s.Domain, normalName)
+	m.Domain, m.Primary = spelled(m.Domain, s.Domain, normalName), types.StringPointerValue(s.Domain)
 	m.PeriodMonths = types.Int64Value(s.PeriodMonths)
 	m.Label, m.AutoRenew, m.Status = spelled(m.Label, &s.Label, strings.TrimSpace), types.BoolValue(s.AutoRenew), types.StringValue(s.Status)
 	m.IPv4, m.IPv6, m.OriginURL = types.StringPointerValue(s.IPv4), types.StringPointerValue(s.IPv6), types.StringPointerValue(s.OriginURL)
@@ -48,9 +53,21 @@ var service = kind[serviceModel, *serviceModel]{
 		Attributes: map[string]schema.Attribute{
 			"id":      number(computed, ""),
 			"plan_id": number(required, "See the data source stead_plan. Another plan is changed to at once, and its difference is charged or given back."),
-			"domain":  text(fixed, "The domain to host, or a subdomain. Another one is another service, which is bought."),
-			"period_months": number(chosen, "One of the plan's periods; the shortest by default. Another one is another service, which is bought: "+
-				"renew for another period in the panel."),
+			"domain": schema.StringAttribute{
+				Required:    true,
+				Description: "The domain to host, or a subdomain. Another one is refused, unless it was made the primary domain in the panel.",
+				PlanModifiers: []planmodifier.String{
+					unchangeable{"Make another of its domains the primary one in the panel, or add another stead_service."},
+				},
+			},
+			"primary_domain": text(moving, "Its primary domain in ASCII: another one than domain when that was changed in the panel."),
+			"period_months": schema.Int64Attribute{
+				Optional: true, Computed: true,
+				Description: "One of the plan's periods; the shortest by default. Another one is refused: renew for another period in the panel.",
+				PlanModifiers: []planmodifier.Int64{
+					unchangeable{"Renew it for another period in the panel, or add another stead_service."}, int64planmodifier.UseStateForUnknown(),
+				},
+			},
 			"coupon_code": schema.StringAttribute{Optional: true, Description: "Takes something off the first period. Used when the service is bought, and never again."},
 			"max_usd_cents": schema.Int64Attribute{
 				Optional:    true,
@@ -132,11 +149,21 @@ var service = kind[serviceModel, *serviceModel]{
 		if err != nil {
 			return err
 		}
-		switch s.Status {
-		case stead.ServiceStatusTerminated, stead.ServiceStatusFailed, stead.ServiceStatusCancelled:
+		if isOver(s) {
 			return errGone
 		}
+		domain := state.Domain
 		state.set(s)
+		if domain.IsNull() || domain.Equal(state.Domain) {
+			return nil
+		}
+		// Another of its domains is the primary one. The service is still that of the domain for which it was bought.
+		switch _, err := findHosted(ctx, api, s.ID, domain.ValueString()); {
+		case err == nil:
+			state.Domain = domain
+		case !gone(err):
+			return err
+		}
 		return nil
 	},
 
@@ -180,6 +207,52 @@ var service = kind[serviceModel, *serviceModel]{
 		}
 		return fmt.Sprintf("Service %d is paid for and runs until %s. It does not renew, and Terraform forgets it.", s.ID, moment(s.ExpiresAt).ValueString()), nil
 	},
+}
+
+// isOver tells whether a service has ended, or never began.
+func isOver(s *stead.Service) bool {
+	switch s.Status {
+	case stead.ServiceStatusTerminated, stead.ServiceStatusFailed, stead.ServiceStatusCancelled:
+		return true
+	}
+	return false
+}
+
+// unchangeable is a plan modifier that refuses another value than the state's. To replace a service would buy a second one while the
+// first has the domain, and would delete all that depends on it. Instead says what can be done.
+type unchangeable struct{ instead string }
+
+func (u unchangeable) Description(context.Context) string {
+	return "Another value is refused. " + u.instead
+}
+
+func (u unchangeable) MarkdownDescription(ctx context.Context) string { return u.Description(ctx) }
+
+func (u unchangeable) PlanModifyInt64(_ context.Context, request planmodifier.Int64Request, answer *planmodifier.Int64Response) {
+	have, want := request.StateValue, request.ConfigValue
+	if have.IsNull() || want.IsNull() || want.IsUnknown() || have.Equal(want) {
+		return
+	}
+	u.refuse(&answer.Diagnostics, request.Path, have.String(), want.String())
+}
+
+// PlanModifyString is for the domain, which may be written anew as the one that is the primary domain by now.
+func (u unchangeable) PlanModifyString(ctx context.Context, request planmodifier.StringRequest, answer *planmodifier.StringResponse) {
+	have, want := request.StateValue, request.ConfigValue
+	if have.IsNull() || want.IsNull() || want.IsUnknown() || normalName(have.ValueString()) == normalName(want.ValueString()) {
+		return
+	}
+	var primary types.String
+	answer.Diagnostics.Append(request.State.GetAttribute(ctx, path.Root("primary_domain"), &primary)...)
+	if isSpelled(want, primary.ValueStringPointer(), normalName) {
+		return
+	}
+	u.refuse(&answer.Diagnostics, request.Path, have.String(), want.String())
+}
+
+func (u unchangeable) refuse(diagnostics *diag.Diagnostics, at path.Path, have, want string) {
+	diagnostics.AddAttributeError(at, "The "+at.String()+" of a service cannot be changed",
+		fmt.Sprintf("The service has %s, and the configuration %s. It is not replaced: that would delete what depends on it. %s", have, want, u.instead))
 }
 
 // affordable refuses what costs more than the configuration allows, in cents.
