@@ -24,6 +24,8 @@ type databaseModel struct {
 
 func (m *databaseModel) ident() types.Int64 { return m.ID }
 
+func (m *databaseModel) service() types.Int64 { return m.ServiceID }
+
 func (m *databaseModel) set(d stead.Database) {
 	m.ID, m.Engine = types.Int64Value(d.ID), types.StringValue(d.Engine)
 	if !strings.EqualFold(m.Charset.ValueString(), d.Charset) {

@@ -34,6 +34,8 @@ type dnsRecordModel struct {
 
 func (m *dnsRecordModel) ident() types.Int64 { return m.ID }
 
+func (m *dnsRecordModel) service() types.Int64 { return m.ServiceID }
+
 // set takes what the server has. zone is the name of the record's zone, which some spellings of names have to be compared with; it
 // may be empty.
 func (m *dnsRecordModel) set(r stead.DNSRecord, zone string) {

@@ -361,6 +361,27 @@ func TestOnlyWhatTheServerDoesNotHaveIsGone(t *testing.T) {
 	}
 }
 
+func TestWhatWasOfAnEndedServiceIsGone(t *testing.T) {
+	for status, isGone := range map[string]bool{
+		stead.ServiceStatusTerminated: true, stead.ServiceStatusFailed: true, stead.ServiceStatusProvisioning: false, stead.ServiceStatusTerminating: false,
+	} {
+		refused := refuses(http.StatusUnprocessableEntity, stead.KeyServiceNotActive)
+		c := fake(t, answers{
+			"GET /api/v1/services/5": gives(stead.Service{ID: 5, Status: status}), "GET /api/v1/services/5/dns": refused, "DELETE /api/v1/services/5/dns/9": refused,
+		})
+		is, problems := refresh(t, dnsRecord, c, known(t, dnsRecord, values{"id": 9, "service_id": 5, "type": "A"}))
+		if (is == nil) != isGone || problems.HasError() == isGone {
+			t.Errorf("%s: the refresh has %+v, %v", status, is, problems)
+		}
+		state := tfsdk.State{Schema: dnsRecord.schema, Raw: raw(t, dnsRecord, values{"id": 9, "service_id": 5})}
+		answer := resource.DeleteResponse{State: state}
+		a := adapter[dnsRecordModel, *dnsRecordModel]{kind: dnsRecord, clients: c}
+		if a.Delete(t.Context(), resource.DeleteRequest{State: state}, &answer); answer.Diagnostics.HasError() == isGone {
+			t.Errorf("%s: deleting it says %v", status, answer.Diagnostics)
+		}
+	}
+}
+
 func TestARecordOfARemovedZoneIsGone(t *testing.T) {
 	name := "old.example"
 	for what, one := range map[string]struct {

@@ -25,6 +25,8 @@ type hostedDomainModel struct {
 
 func (m *hostedDomainModel) ident() types.Int64 { return m.ID }
 
+func (m *hostedDomainModel) service() types.Int64 { return m.ServiceID }
+
 func (m *hostedDomainModel) set(d stead.HostingDomain) {
 	m.ID = types.Int64Value(d.ID)
 	if !isSpelled(m.Name, d.DisplacedName, normalName) { // a domain that has a stand-in for its name is the same one

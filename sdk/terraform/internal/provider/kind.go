@@ -95,7 +95,7 @@ func (a *adapter[T, M]) Read(ctx context.Context, request resource.ReadRequest, 
 		return
 	}
 	err := a.kind.read(ctx, a.clients, state)
-	if gone(err) {
+	if gone(err) || a.ended(ctx, state, err) {
 		answer.State.RemoveResource(ctx)
 		return
 	}
@@ -129,7 +129,7 @@ func (a *adapter[T, M]) Delete(ctx context.Context, request resource.DeleteReque
 		return
 	}
 	warning, err := a.kind.remove(ctx, a.clients, state)
-	if gone(err) {
+	if gone(err) || a.ended(ctx, state, err) {
 		return
 	}
 	tell(&answer.Diagnostics, "delete", warning, err)
@@ -153,6 +153,23 @@ var errGone = errors.New("it is not there any more")
 
 // gone tells whether an error says so. The status 404 alone does not: sections that are switched off and proxies answer it too.
 func gone(err error) bool { return errors.Is(err, errGone) || stead.HasKey(err, stead.KeyNotFound) }
+
+// dependent is the model of a resource that a service consists of.
+type dependent interface{ service() types.Int64 }
+
+// ended tells whether a refusal means that the service has ended, and with it the resource.
+func (a *adapter[T, M]) ended(ctx context.Context, m M, refusal error) bool {
+	d, ok := any(m).(dependent)
+	if !ok || !stead.HasKey(refusal, stead.KeyServiceNotActive) {
+		return false
+	}
+	api, err := a.clients.customer()
+	if err != nil {
+		return false
+	}
+	s, err := api.Services.Get(ctx, d.service().ValueInt64())
+	return gone(err) || err == nil && isOver(s)
+}
 
 // keepPlanned puts the values that were planned into a model that the server has completed. Terraform calls another value
 // inconsistent and replaces the resource; in the state, the planned one is compared with the server's by the next refresh.

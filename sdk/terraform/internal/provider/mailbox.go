@@ -30,6 +30,8 @@ type mailboxModel struct {
 
 func (m *mailboxModel) ident() types.Int64 { return m.ID }
 
+func (m *mailboxModel) service() types.Int64 { return m.ServiceID }
+
 func (m *mailboxModel) set(ctx context.Context, b stead.Mailbox) {
 	local, domain := cut(b.Address)
 	m.ID, m.Address, m.Status = types.Int64Value(b.ID), types.StringValue(b.Address), types.StringValue(b.Status)
