@@ -232,3 +232,26 @@ test("a phone that is lost gets no more notifications", async ({ page, customer 
   await page.goto("/panel/account/connections");
   await expect(page.getByText("No application is connected")).toBeVisible();
 });
+
+test("a review that is deleted is not written again", async ({ page, customer, expected }) => {
+  expected.push("404"); // there is none afterwards
+  await customer.service({ plan: 0 });
+  const review = {
+    author: "Anna K.",
+    rating: 5,
+    title: "It works",
+    body: "Half a year without a fault.",
+    locale: "en",
+  };
+  await customer.call("PUT", "/me/review", review);
+  await page.goto("/panel/rewards");
+  const sent: string[] = [];
+  page.on("request", (request) => {
+    if (request.method() !== "GET" && request.url().endsWith("/me/review")) sent.push(request.method());
+  });
+  const own = page.getByRole("region", { name: "Your review" });
+  await own.getByRole("button", { name: "Delete the review" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Delete the review" }).click();
+  await expect(own.getByText("Tell others how it is here.")).toBeVisible();
+  expect(sent).toEqual(["DELETE"]);
+});

@@ -41,6 +41,7 @@ export function Confirm({ label, title, text, word, action, icon, ...button }: P
         <form
           onSubmit={(event) => {
             event.preventDefault();
+            event.stopPropagation(); // React's events leave the dialog for a form that the button stands in
             if (!word || typed === word) void act();
           }}
         >

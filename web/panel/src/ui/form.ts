@@ -1,4 +1,5 @@
 import type { UseFormReturnType } from "@mantine/form";
+import type { SyntheticEvent } from "react";
 
 import { ApiFailure } from "~/api/failure";
 
@@ -24,5 +25,10 @@ export function useSubmit<T extends Record<string, unknown>>(
   action: (values: T) => Promise<unknown>,
 ) {
   const [run, { error, clear }] = useAction(action, (failure) => showFailure(form, failure));
-  return { submit: form.onSubmit((values) => run(values)), error, clear };
+  const send = form.onSubmit((values) => run(values));
+  const submit = (event?: SyntheticEvent<HTMLFormElement>) => {
+    event?.stopPropagation(); // React's events leave a dialog for a form around its button
+    return send(event);
+  };
+  return { submit, error, clear };
 }

@@ -141,66 +141,70 @@ function ReviewForm({ review }: { review: Review | null }) {
     done(t("review.sent"));
   });
   return (
-    <form onSubmit={submit} noValidate>
-      <Stack gap="sm">
-        {review ? (
-          <Group>
-            <Status tone={tones[review.status]} label={t(`review.${review.status}`)} />
-            {review.reason && <Text size="sm">{review.reason}</Text>}
-          </Group>
-        ) : (
-          <Text size="sm">{t("review.text")}</Text>
-        )}
-        <div role="group" aria-label={t("review.rating")}>
-          <Text size="sm" fw={600} aria-hidden>
-            {t("review.rating")}
-          </Text>
-          <Rating
-            value={rating}
-            onChange={setRating}
-            size="lg"
-            getSymbolLabel={(value) => t("review.stars", { count: value })}
-          />
-          <VisuallyHidden aria-live="polite">{rating > 0 && t("review.stars", { count: rating })}</VisuallyHidden>
-        </div>
-        <TextInput
-          label={t("review.author")}
-          autoComplete="name"
-          key={form.key("author")}
-          {...form.getInputProps("author")}
-        />
-        <TextInput
-          label={t("review.title")}
-          autoComplete="off"
-          key={form.key("title")}
-          {...form.getInputProps("title")}
-        />
-        <Textarea
-          label={t("review.body")}
-          autosize
-          minRows={3}
-          maxRows={12}
-          key={form.key("body")}
-          {...form.getInputProps("body")}
-        />
-        <ErrorNote error={error} />
-        <Group>
-          <Button type="submit" loading={form.submitting} disabled={rating === 0}>
-            {t("review.send")}
-          </Button>
-          {review && (
-            <Confirm
-              label={t("review.delete")}
-              title={t("review.delete")}
-              text={t("review.delete_text")}
-              action={async () => {
-                await deleteReview();
-                await changed();
-              }}
-            />
+    <Stack gap="sm">
+      <form onSubmit={submit} noValidate>
+        <Stack gap="sm">
+          {review ? (
+            <Group>
+              <Status tone={tones[review.status]} label={t(`review.${review.status}`)} />
+              {review.reason && <Text size="sm">{review.reason}</Text>}
+            </Group>
+          ) : (
+            <Text size="sm">{t("review.text")}</Text>
           )}
+          <div role="group" aria-label={t("review.rating")}>
+            <Text size="sm" fw={600} aria-hidden>
+              {t("review.rating")}
+            </Text>
+            <Rating
+              value={rating}
+              onChange={setRating}
+              size="lg"
+              getSymbolLabel={(value) => t("review.stars", { count: value })}
+            />
+            <VisuallyHidden aria-live="polite">{rating > 0 && t("review.stars", { count: rating })}</VisuallyHidden>
+          </div>
+          <TextInput
+            label={t("review.author")}
+            autoComplete="name"
+            key={form.key("author")}
+            {...form.getInputProps("author")}
+          />
+          <TextInput
+            label={t("review.title")}
+            autoComplete="off"
+            key={form.key("title")}
+            {...form.getInputProps("title")}
+          />
+          <Textarea
+            label={t("review.body")}
+            autosize
+            minRows={3}
+            maxRows={12}
+            key={form.key("body")}
+            {...form.getInputProps("body")}
+          />
+          <ErrorNote error={error} />
+          <Group>
+            <Button type="submit" loading={form.submitting} disabled={rating === 0}>
+              {t("review.send")}
+            </Button>
+          </Group>
+        </Stack>
+      </form>
+      {review && (
+        <Group>
+          <Confirm
+            label={t("review.delete")}
+            title={t("review.delete")}
+            text={t("review.delete_text")}
+            action={async () => {
+              await deleteReview();
+              await changed();
+            }}
+          />
         </Group>
-      </Stack>
-    </form>
+      )}
+    </Stack>
   );
 }

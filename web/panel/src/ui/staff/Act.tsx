@@ -110,6 +110,7 @@ function ActForm({ label, danger, text, reason, amount, choice, fields = [], aft
       noValidate
       onSubmit={(event) => {
         event.preventDefault();
+        event.stopPropagation(); // React's events leave the dialog for a form that the button stands in
         void submit();
       }}
     >
