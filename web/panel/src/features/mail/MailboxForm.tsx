@@ -67,7 +67,8 @@ export function MailboxForm({
       keep_copy: typed.keep_copy,
       catch_all: typed.catch_all,
       spam_threshold: typed.spam_threshold,
-      suspended: typed.suspended,
+      // A mailbox that is set up, has failed or is disabled does not show whether it is suspended.
+      ...(form.isDirty("suspended") ? { suspended: typed.suspended } : {}),
       ...(typed.password ? { password: typed.password } : {}),
       autoresponder: {
         enabled: typed.away,
