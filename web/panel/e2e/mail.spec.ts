@@ -45,6 +45,26 @@ const box = {
 };
 const list = (...data: unknown[]) => ({ data, meta: { page: 1, per_page: 50, total: data.length, last_page: 1 } });
 
+test("the password of a new mailbox is shown, also when the mailbox is on another page of the list", async ({
+  page,
+  customer,
+}) => {
+  await page.route(/\/mailboxes(\?.*)?$/, (route) =>
+    route.request().method() === "POST"
+      ? route.fulfill({ status: 201, json: box })
+      : route.fulfill({ json: list({ ...box, id: 8, address: "anna@shop.example.com", status: "active" }) }),
+  );
+  await page.goto(`/panel/services/${await customer.service()}/mail`);
+  await page.getByRole("button", { name: "New mailbox" }).first().click();
+  const dialog = page.getByRole("dialog", { name: "New mailbox" });
+  await dialog.getByLabel("Address").fill("info");
+  const password = await dialog.getByLabel("Password", { exact: true }).inputValue();
+  await dialog.getByRole("button", { name: "New mailbox" }).click();
+  const connect = page.getByRole("dialog", { name: box.address });
+  await expect(connect.getByText("The password, shown this once")).toBeVisible();
+  await expect(connect.getByText(password)).toBeVisible();
+});
+
 test("saving the settings of a mailbox leaves its suspension as it is", async ({ page, customer }) => {
   const changes: Record<string, unknown>[] = [];
   await page.route(/\/mailboxes(\/\d+)?(\?.*)?$/, (route) => {

@@ -48,7 +48,8 @@ export function Mailboxes({
   const queries = useQueryClient();
   const [adding, addDialog] = useDisclosure();
   const [chosen, setChosen] = useState<{ id: number; part: "settings" | "connect" } | null>(null);
-  const [made, setMade] = useState<{ id: number; password: string } | null>(null);
+  // A new mailbox may stand on another page of the list than the one that is shown.
+  const [made, setMade] = useState<{ box: Mailbox; password: string } | null>(null);
   const fresh = () => queries.invalidateQueries({ queryKey: ["service", service] });
   const shut = () => {
     setChosen(null);
@@ -64,7 +65,7 @@ export function Mailboxes({
       {t("add")}
     </Button>
   );
-  const open = query.data?.data.find((row) => row.id === chosen?.id);
+  const open = [...(query.data?.data ?? []), ...(made ? [made.box] : [])].find((row) => row.id === chosen?.id);
   return (
     <>
       <PageHeader title={t("title")} description={t("description")} actions={add} />
@@ -190,7 +191,7 @@ export function Mailboxes({
           onDone={async (row, password) => {
             addDialog.close();
             await fresh();
-            setMade({ id: row.id, password });
+            setMade({ box: row, password });
             setChosen({ id: row.id, part: "connect" });
           }}
         />
@@ -198,7 +199,7 @@ export function Mailboxes({
       <Modal opened={open !== undefined} onClose={shut} title={open?.address} size="lg">
         {open && open.status === "failed" && <Alert color="red" variant="light" title={t("failed")} mb="md" />}
         {open && chosen?.part === "connect" && (
-          <Connect box={open} service={service} password={made?.id === open.id ? made.password : undefined} />
+          <Connect box={open} service={service} password={made?.box.id === open.id ? made.password : undefined} />
         )}
         {open && chosen?.part === "settings" && (
           <MailboxForm
@@ -209,7 +210,7 @@ export function Mailboxes({
               await fresh();
               done(t("saved"));
               if (password) {
-                setMade({ id: open.id, password });
+                setMade({ box: open, password });
                 setChosen({ id: open.id, part: "connect" });
               } else shut();
             }}
