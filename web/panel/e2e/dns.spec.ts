@@ -1,4 +1,4 @@
-import { expect, test } from "./fixture";
+import { expect, test, unique } from "./fixture";
 
 // Refusals are part of these tests.
 test.use({ expected: ["status of 422"] });
@@ -67,4 +67,17 @@ test("a zone file is previewed, and a mail provider's records are added", async 
   await page.getByLabel("Mail provider", { exact: true }).selectOption("Zoho Mail");
   await page.getByRole("button", { name: "Use these records" }).click();
   await expect(page.getByRole("row", { name: /mx3\.zoho\.com/ })).toBeVisible();
+});
+
+test("what was begun on the page of one service does not stand on that of another", async ({ page, customer }) => {
+  const domain = `${unique("other")}.example.com`;
+  const [service, other] = [await customer.service(), await customer.service({ domain })];
+  await page.goto(`/panel/services/${service}/dns`);
+  await page.getByRole("button", { name: "Add record", exact: true }).first().click();
+  const form = page.getByRole("form", { name: "Add record" });
+  await form.getByLabel("Name").fill("api");
+  // As a notice leads there: the document stays.
+  await page.evaluate((path) => history.pushState({}, "", path), `/panel/services/${other}/dns`);
+  await expect(page.getByText(domain).first()).toBeVisible();
+  await expect(form).toHaveCount(0);
 });

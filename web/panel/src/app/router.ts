@@ -18,6 +18,8 @@ export const router = createRouter({
   defaultPendingComponent: PageSkeleton,
   defaultErrorComponent: PageFailure,
   defaultNotFoundComponent: NotFound,
+  // What was typed about one thing does not stand on the page of another. The path of a file or folder is a place in one thing.
+  defaultRemountDeps: ({ params }) => ({ ...params, _splat: undefined }),
   scrollRestoration: true,
 });
 
