@@ -163,6 +163,33 @@ test("a domain costs what its button says, and is paid once when an answer is lo
   expect(await balance()).toBe(5000 - 1050);
 });
 
+// The server under test taxes nobody: what it says of the account's tax is made up.
+test("a button and what is missing have the tax that is added, and the price that is agreed to has not", async ({
+  page,
+  customer,
+}) => {
+  await page.route("**/api/v1/me/billing", async (route) => {
+    const answer = await route.fetch();
+    const profile = (await answer.json()) as object;
+    await route.fulfill({ json: { ...profile, tax_name: "QQS", tax_rate: 12, tax_included: false } });
+  });
+  await page.goto(`/panel/domains/new?name=${unique("name")}.com`);
+  const free = (await page.getByText(/is free: \$/).textContent()) ?? "";
+  const net = Math.round(Number(/\$([\d.]+) for the first year/.exec(free)?.[1]) * 100);
+  const tax = Math.floor((net * 12 + 50) / 100);
+  const dollars = (cents: number) => `$${(cents / 100).toFixed(2)}`;
+  await expect(page.getByText(`With ${dollars(tax)} of tax (QQS)`)).toBeVisible();
+  await customer.credit(net / 100);
+  await page.reload();
+  await expect(page.getByText(`It costs ${dollars(net + tax)}, and your wallet has ${dollars(net)}.`)).toBeVisible();
+  await customer.credit(tax / 100);
+  await page.reload();
+  await fillOwner(page);
+  const order = page.waitForRequest((request) => request.method() === "POST" && request.url().endsWith("/v1/domains"));
+  await page.getByRole("button", { name: `Pay ${dollars(net + tax)}` }).click();
+  expect((await order).postDataJSON()).toMatchObject({ expected_usd_cents: net });
+});
+
 test("prices in soʻm are those that the server tells", async ({ page, customer }) => {
   await customer.call("PATCH", "/me", { currency: "UZS" });
   const { data } = await customer.call<{

@@ -41,6 +41,19 @@ test.each([
   expect(shown).toEqual(texts);
 });
 
+test.each([
+  [1050, 12, 1176],
+  [125, 12, 140], // 15
+  [104, 12, 116], // 12.48
+  [105, 10, 116], // half a cent is rounded up
+  [999, 7.25, 1071], // 72.43
+  [0, 12, 0],
+])("%d cents with %d percent on top are %d", (cents, tax_rate, total) => {
+  const price = { amount: cents, usd_cents: cents, currency: "USD", display: "" };
+  expect(formats.gross(price, { tax_rate, tax_included: false })).toMatchObject({ amount: total, usd_cents: total });
+  expect(formats.gross(price, { tax_rate, tax_included: true })).toMatchObject({ amount: cents, usd_cents: cents });
+});
+
 // Node has all of CLDR, which Chrome has not.
 describe("Uzbek as CLDR has it", () => {
   const days = Array.from({ length: 12 }, (_, month) => new Date(Date.UTC(2026, month, 3 + month * 2, 21, 5, 9)));

@@ -121,6 +121,19 @@ export const times = (one: Money, count: number): Money => ({
   usd_cents: Math.round(one.usd_cents * count),
 });
 
+/**
+ * What an account pays for a price: with the tax that is added to it, half a cent rounded up as the server does
+ * (internal/platform/money/tax.go). Each order is taxed by itself, so the prices of several are not added up before.
+ */
+export function gross(price: Money, by: { tax_rate: number; tax_included: boolean }): Money {
+  const points = by.tax_included ? 0 : Math.round(by.tax_rate * 100);
+  const taxed = (net: number) => net + Math.floor((net * points + 5000) / 10_000);
+  return { ...price, amount: taxed(price.amount), usd_cents: taxed(price.usd_cents) };
+}
+
+/** What is left of an amount without another. */
+export const less = (from: Money, other: Money): Money => sum(from, times(other, -1));
+
 /** A text of the interface that is there in each language. */
 export const inLang = (text: string | Record<string, string>): string =>
   typeof text === "string" ? text : (text[currentLang()] ?? text.en ?? Object.values(text)[0] ?? "");

@@ -1,7 +1,7 @@
 import { createFileRoute } from "@tanstack/react-router";
 
-import { billing } from "~/features/billing/api";
 import { BillingPage } from "~/features/billing/BillingPage";
+import { billing } from "~/ui/billing";
 
 export const Route = createFileRoute("/billing")({
   loader: ({ context }) => context.queryClient.prefetchQuery(billing),

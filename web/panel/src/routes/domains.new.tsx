@@ -1,7 +1,8 @@
 import { createFileRoute } from "@tanstack/react-router";
 
-import { zones } from "~/ui/zones";
 import { NewDomain, type Search } from "~/features/domains/NewDomain";
+import { billing } from "~/ui/billing";
+import { zones } from "~/ui/zones";
 
 export const Route = createFileRoute("/domains/new")({
   validateSearch: (search: Record<string, unknown>): Search => ({
@@ -9,7 +10,10 @@ export const Route = createFileRoute("/domains/new")({
     transfer: search.transfer === true || undefined,
     topup: Number(search.topup) || undefined,
   }),
-  loader: ({ context }) => context.queryClient.prefetchQuery(zones),
+  loader: ({ context }) => {
+    void context.queryClient.prefetchQuery(billing);
+    return context.queryClient.prefetchQuery(zones);
+  },
   component: Page,
 });
 

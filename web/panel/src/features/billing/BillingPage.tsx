@@ -4,13 +4,14 @@ import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 
 import { percent } from "~/i18n/formats";
+import { billing, type Profile } from "~/ui/billing";
 import { ErrorNote } from "~/ui/ErrorNote";
 import { useSubmit } from "~/ui/form";
 import { Load } from "~/ui/Load";
 import { done } from "~/ui/notice";
 import { PageHeader } from "~/ui/PageHeader";
 
-import { billing, setBilling, type Profile } from "./api";
+import { setBilling } from "./api";
 import { t } from "./texts";
 
 /** Whom invoices are for, and how purchases are taxed. */

@@ -18,8 +18,9 @@ import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useState, type FormEvent, type ReactNode } from "react";
 
-import { money, times } from "~/i18n/formats";
+import { gross, less, money, times } from "~/i18n/formats";
 import { useAction } from "~/ui/action";
+import { billing, type Profile } from "~/ui/billing";
 import { Confirm } from "~/ui/Confirm";
 import { tidy } from "~/ui/contact/contact";
 import { ContactFields, useContactForm } from "~/ui/contact/ContactFields";
@@ -29,6 +30,7 @@ import { useIntent } from "~/ui/intent";
 import { Load } from "~/ui/Load";
 import { done } from "~/ui/notice";
 import { PageHeader } from "~/ui/PageHeader";
+import { TaxNote } from "~/ui/TaxNote";
 import { When } from "~/ui/When";
 import { zones } from "~/ui/zones";
 
@@ -153,6 +155,7 @@ function Part({ title, children }: { title: string; children: ReactNode }) {
 function Renewal({ domain }: { domain: Domain }) {
   const { busy, error, change } = useChange(domain.id);
   const [opened, { open, close }] = useDisclosure();
+  const tax = useQuery(billing);
   const restore = domain.status === "redemption";
   return (
     <Part title={t("renewal")}>
@@ -184,13 +187,13 @@ function Renewal({ domain }: { domain: Domain }) {
         </Button>
       </Group>
       <Modal opened={opened} onClose={close} title={t(restore ? "restore" : "renew")}>
-        <RenewForm domain={domain} onDone={close} />
+        <Load query={tax}>{(by) => <RenewForm domain={domain} by={by} onDone={close} />}</Load>
       </Modal>
     </Part>
   );
 }
 
-function RenewForm({ domain, onDone }: { domain: Domain; onDone: () => void }) {
+function RenewForm({ domain, by, onDone }: { domain: Domain; by: Profile; onDone: () => void }) {
   const { busy, error, change } = useChange(domain.id);
   const queries = useQueryClient();
   const query = useQuery(zones);
@@ -201,6 +204,7 @@ function RenewForm({ domain, onDone }: { domain: Domain; onDone: () => void }) {
   // A domain keeps the prices, retail or wholesale, at which it was bought; those of the zone are what a new one costs.
   const costs = (count: number) => domain.renew_price && times(domain.renew_price, count);
   const price = restore ? domain.restore_price : costs(years);
+  const total = price && gross(price, by);
   const pay = async (expected: number) => {
     const body = { expected_usd_cents: expected, ...(restore ? { restore: true } : { years }) };
     const good = await change(
@@ -224,16 +228,17 @@ function RenewForm({ domain, onDone }: { domain: Domain; onDone: () => void }) {
             const cost = costs(at + 1);
             return {
               value: String(at + 1),
-              label: `${t("years.count", { count: at + 1 })}${cost ? ` – ${money(cost)}` : ""}`,
+              label: `${t("years.count", { count: at + 1 })}${cost ? ` – ${money(gross(cost, by))}` : ""}`,
             };
           })}
           data-autofocus
         />
       )}
+      {price && total && <TaxNote tax={less(total, price)} name={by.tax_name} />}
       <ErrorNote error={error} />
       <Group justify="flex-end">
         <Button loading={busy} disabled={!price} onClick={() => price && void pay(price.usd_cents)}>
-          {t("pay", { amount: price ? money(price) : "" })}
+          {t("pay", { amount: total ? money(total) : "" })}
         </Button>
       </Group>
     </Stack>

@@ -16,8 +16,9 @@ import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
 
 import { ApiFailure } from "~/api/failure";
-import { money, type Money } from "~/i18n/formats";
+import { gross, less, money, type Money } from "~/i18n/formats";
 import { useAction } from "~/ui/action";
+import { billing, type Profile } from "~/ui/billing";
 import { tidy } from "~/ui/contact/contact";
 import { ContactFields, useContactForm } from "~/ui/contact/ContactFields";
 import { ErrorNote } from "~/ui/ErrorNote";
@@ -25,6 +26,7 @@ import { useIntent } from "~/ui/intent";
 import { Load } from "~/ui/Load";
 import { done } from "~/ui/notice";
 import { PageHeader } from "~/ui/PageHeader";
+import { TaxNote } from "~/ui/TaxNote";
 import { TopUp } from "~/ui/topup/TopUp";
 import { TopupState } from "~/ui/topup/TopupState";
 import { zoneOf, zones, type Zone } from "~/ui/zones";
@@ -51,6 +53,7 @@ const clean = (typed: string) =>
 export function NewDomain({ search, onSearch }: { search: Search; onSearch: (next: Search) => void }) {
   const [typed, setTyped] = useState(search.name ?? "");
   const prices = useQuery(zones);
+  const tax = useQuery(billing);
   const name = search.name ?? "";
   const zone = zoneOf(name, prices.data ?? []);
   return (
@@ -96,7 +99,11 @@ export function NewDomain({ search, onSearch }: { search: Search; onSearch: (nex
           </form>
         </Card>
         {name && prices.data && !zone && <Alert color="orange" title={t("reason.tld_unsupported")} />}
-        {name && zone && <Offer key={name} name={name} zone={zone} transfer={Boolean(search.transfer)} />}
+        {name && zone && (
+          <Load query={tax}>
+            {(by) => <Offer key={name} name={name} zone={zone} transfer={Boolean(search.transfer)} by={by} />}
+          </Load>
+        )}
         {!name && prices.data && <Prices zones={prices.data} />}
       </Stack>
     </>
@@ -126,10 +133,10 @@ function Prices({ zones }: { zones: Zone[] }) {
   );
 }
 
-function Offer({ name, zone, transfer }: { name: string; zone: Zone; transfer: boolean }) {
+function Offer({ name, zone, transfer, by }: { name: string; zone: Zone; transfer: boolean; by: Profile }) {
   const query = useQuery({ ...check(name), enabled: !transfer });
   const contact = useContactForm(); // here, so that it outlives a check that the registry does not answer
-  if (transfer) return <OrderForm name={name} zone={zone} transfer price={zone.transfer} contact={contact} />;
+  if (transfer) return <OrderForm name={name} zone={zone} transfer price={zone.transfer} by={by} contact={contact} />;
   return (
     <Load query={query}>
       {({ available, price, reason }) =>
@@ -138,7 +145,7 @@ function Offer({ name, zone, transfer }: { name: string; zone: Zone; transfer: b
             <Alert color="green" title={t("free", { name, price: money(price) })}>
               {zone.renew[0] && t("renews", { price: money(zone.renew[0].price) })}
             </Alert>
-            <OrderForm name={name} zone={zone} transfer={false} price={price} contact={contact} />
+            <OrderForm name={name} zone={zone} transfer={false} price={price} by={by} contact={contact} />
           </>
         ) : (
           <Alert color="orange" title={t(`reason.${reason ?? "lookup_failed"}`, { name })}>
@@ -159,12 +166,14 @@ function OrderForm({
   zone,
   transfer,
   price,
+  by,
   contact,
 }: {
   name: string;
   zone: Zone;
   transfer: boolean;
   price: Money;
+  by: Profile;
   contact: ReturnType<typeof useContactForm>;
 }) {
   const navigate = useNavigate();
@@ -175,14 +184,15 @@ function OrderForm({
   const [code, setCode] = useState("");
   const [codeProblem, setCodeProblem] = useState<string | null>(null);
   const keyOf = useIntent();
-  const total = transfer ? price : (zone.register.find((one) => one.years === years)?.price ?? price);
+  const net = transfer ? price : (zone.register.find((one) => one.years === years)?.price ?? price);
+  const total = gross(net, by);
   const [run, { busy, error }] = useAction(
     async (values: typeof contact.values) => {
       const wish: Parameters<typeof orderDomain>[1] = {
         domain: name,
         operation: transfer ? "transfer" : "register",
         contact: tidy(values),
-        expected_usd_cents: total.usd_cents,
+        expected_usd_cents: net.usd_cents,
         ...(transfer ? { auth_code: code.trim() } : { years }),
         ...(zone.privacy ? { privacy } : {}),
       };
@@ -232,7 +242,7 @@ function OrderForm({
               onChange={(event) => setYears(Number(event.currentTarget.value))}
               data={zone.register.map((one) => ({
                 value: String(one.years),
-                label: `${t("years.count", { count: one.years })} – ${money(one.price)}`,
+                label: `${t("years.count", { count: one.years })} – ${money(gross(one.price, by))}`,
               }))}
             />
           )}
@@ -249,6 +259,7 @@ function OrderForm({
             {t("owner.text")}
           </Text>
           <ContactFields form={contact} />
+          <TaxNote tax={less(total, net)} name={by.tax_name} />
           <ErrorNote error={error} />
           <Load query={balance}>
             {({ available }) =>

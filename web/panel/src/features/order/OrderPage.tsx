@@ -6,7 +6,8 @@ import { useEffect, useState, type ReactNode } from "react";
 
 import { addressOf } from "~/api/client";
 import { ApiFailure } from "~/api/failure";
-import { inLang, money, sum, times, type Money } from "~/i18n/formats";
+import { gross, inLang, less, money, sum, times } from "~/i18n/formats";
+import { billing, type Profile } from "~/ui/billing";
 import { Confirm } from "~/ui/Confirm";
 import { tidy } from "~/ui/contact/contact";
 import { ContactFields, useContactForm } from "~/ui/contact/ContactFields";
@@ -15,6 +16,7 @@ import { Load } from "~/ui/Load";
 import { done } from "~/ui/notice";
 import { PageHeader } from "~/ui/PageHeader";
 import { SectionCard } from "~/ui/SectionCard";
+import { TaxNote } from "~/ui/TaxNote";
 import { TopUp } from "~/ui/topup/TopUp";
 import { TopupState } from "~/ui/topup/TopupState";
 import { When } from "~/ui/When";
@@ -51,6 +53,7 @@ export interface Extras {
 
 export function OrderPage({ id, extras }: { id: number; extras: Extras }) {
   const query = useQuery(order(id));
+  const tax = useQuery(billing);
   return (
     <Load query={query}>
       {(data) => (
@@ -76,7 +79,7 @@ export function OrderPage({ id, extras }: { id: number; extras: Extras }) {
               </Grid.Col>
               {data.status === "pending" && (
                 <Grid.Col span={{ base: 12, md: 5 }}>
-                  <Payment order={data} extras={extras} />
+                  <Load query={tax}>{(by) => <Payment order={data} extras={extras} by={by} />}</Load>
                 </Grid.Col>
               )}
             </Grid>
@@ -195,7 +198,7 @@ const asksAgain = (failure: unknown) =>
   failure instanceof ApiFailure && (failure.key === "price_changed" || failure.key === "domain_unavailable");
 
 /** Paying from the wallet: the sum, what is missing, and the way to pay that in. */
-function Payment({ order, extras }: { order: Order; extras: Extras }) {
+function Payment({ order, extras, by }: { order: Order; extras: Extras; by: Profile }) {
   const queries = useQueryClient();
   const balance = useQuery(wallet);
   const known = useQuery({ ...addonCatalog, enabled: Boolean(extras.addons) });
@@ -215,8 +218,6 @@ function Payment({ order, extras }: { order: Order; extras: Extras }) {
   const state = registrationOf(domain, registered || isHeld(own.data?.data ?? [], check.data?.domain), check.data);
   const registration = typeof state === "string" ? null : state;
   const zero = times(order.total, 0);
-  const extra = sum(zero, ...addons, ...(registration ? [registration] : []));
-  const total = sum(order.total, extra);
   const counting = known.isLoading || check.isLoading || own.isLoading;
 
   const pay = async () => {
@@ -252,15 +253,20 @@ function Payment({ order, extras }: { order: Order; extras: Extras }) {
     <SectionCard id="order-pay" title={t("pay.title")}>
       <Load query={balance}>
         {({ available }) => {
+          const registering = registration ? gross(registration, by) : zero;
+          const adding = sum(zero, ...addons.map((one) => gross(one, by)));
+          const total = sum(order.total, registering, adding);
+          const net = sum(less(order.total, order.tax), ...addons, ...(registration ? [registration] : []));
           const missing = total.usd_cents - available.usd_cents;
           return (
             <Stack gap="sm">
-              {extra.usd_cents > 0 && (
+              {total.usd_cents > order.total.usd_cents && (
                 <>
                   <Line label={t("total")} value={money(order.total)} />
-                  {registration && <Line label={t("pay.domain", { domain })} value={money(registration)} />}
-                  {addons.length > 0 && <Line label={t("pay.addons")} value={money(sum(zero, ...addons))} />}
+                  {registration && <Line label={t("pay.domain", { domain })} value={money(registering)} />}
+                  {addons.length > 0 && <Line label={t("pay.addons")} value={money(adding)} />}
                   <Line label={t("pay.together")} value={money(total)} strong />
+                  <TaxNote tax={less(total, net)} name={by.tax_name} />
                 </>
               )}
               <Line label={t("pay.available")} value={money(available)} />
@@ -287,7 +293,7 @@ function Payment({ order, extras }: { order: Order; extras: Extras }) {
                 </>
               ) : missing > 0 ? (
                 <>
-                  <Text fw={600}>{t("pay.missing", { amount: money(missingOf(total, available)) })}</Text>
+                  <Text fw={600}>{t("pay.missing", { amount: money(less(total, available)) })}</Text>
                   <Text size="sm" c="dimmed">
                     {t("pay.missing_text")}
                   </Text>
@@ -333,12 +339,6 @@ function Payment({ order, extras }: { order: Order; extras: Extras }) {
 
 /** Why a domain cannot be registered now. */
 const reasonOf = (check?: DomainCheck) => `domain.reason.${check?.reason ?? "lookup_failed"}` as const;
-
-const missingOf = (total: Money, available: Money): Money => ({
-  ...total,
-  amount: total.amount - available.amount,
-  usd_cents: total.usd_cents - available.usd_cents,
-});
 
 /** The address to which the payment page leads back, with everything that was chosen. */
 function backTo(id: number, extras: Extras): string {
@@ -438,6 +438,7 @@ function Stage({ state, label }: { state: "done" | "now" | "later"; label: strin
 function ChosenAddons({ order, service, chosen }: { order: number; service: number; chosen: string }) {
   const queries = useQueryClient();
   const query = useQuery(offers(service));
+  const tax = useQuery(billing);
   const wanted = readAddons(chosen);
   const offered = (query.data?.data ?? []).filter(
     (one) => (wanted[one.key] ?? 0) > 0 && one.left >= (wanted[one.key] ?? 0),
@@ -464,13 +465,14 @@ function ChosenAddons({ order, service, chosen }: { order: number; service: numb
     // Once, when the offers are there.
     // eslint-disable-next-line react-hooks/exhaustive-deps
   }, [ready]);
-  const [first, ...rest] = cost;
+  const by = tax.data;
+  const [first, ...rest] = by ? cost.map((one) => gross(one, by)) : [];
   return (
     <Card withBorder>
       <Stack gap="sm">
         <Text fw={600}>{t("addons.title")}</Text>
         <Text>{Object.keys(wanted).length > 0 && offered.map((one) => inLang(one.name)).join(", ")}</Text>
-        <ErrorNote error={error} />
+        <ErrorNote error={error ?? tax.error} />
         {status === "idle" && first && <Text size="sm">{t("addons.ask")}</Text>}
         {status === "success" ? (
           <Text c="var(--status-good)">{t("addons.done")}</Text>
@@ -481,7 +483,7 @@ function ChosenAddons({ order, service, chosen }: { order: number; service: numb
             </Button>
           </Group>
         ) : (
-          ready && <Text c="dimmed">{t("addons.none")}</Text>
+          ready && cost.length === 0 && <Text c="dimmed">{t("addons.none")}</Text>
         )}
       </Stack>
     </Card>

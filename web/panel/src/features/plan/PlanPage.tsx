@@ -19,8 +19,9 @@ import { useRef, useState } from "react";
 
 import { newKey } from "~/api/client";
 import { isOn } from "~/app/boot";
-import { inLang, megabytes, money, number, times } from "~/i18n/formats";
+import { gross, inLang, less, megabytes, money, number, times } from "~/i18n/formats";
 import { useAction } from "~/ui/action";
+import { billing, type Profile } from "~/ui/billing";
 import { Confirm } from "~/ui/Confirm";
 import { DataTable } from "~/ui/DataTable";
 import { ErrorNote } from "~/ui/ErrorNote";
@@ -31,6 +32,7 @@ import { PageHeader } from "~/ui/PageHeader";
 import { RenewalForm } from "~/ui/RenewalForm";
 import { SectionCard } from "~/ui/SectionCard";
 import { Status, type Tone } from "~/ui/Status";
+import { TaxNote } from "~/ui/TaxNote";
 import { When } from "~/ui/When";
 
 import {
@@ -387,6 +389,7 @@ const tones: Record<Addon["status"], Tone> = {
 function Addons({ service }: { service: Service }) {
   const mine = useQuery(addons(service.id));
   const more = useQuery({ ...offers(service.id), enabled: service.status === "active" });
+  const tax = useQuery(billing);
   const [chosen, setChosen] = useState<Offer | null>(null);
   const changed = useChanged(service.id);
   const cancel = async (addon: Addon) => {
@@ -486,30 +489,46 @@ function Addons({ service }: { service: Service }) {
       )}
       <Modal opened={chosen !== null} onClose={() => setChosen(null)} title={chosen && inLang(chosen.name)}>
         {chosen && (
-          <AddonForm
-            service={service}
-            offer={chosen}
-            onDone={async () => {
-              setChosen(null);
-              await changed();
-              done(t(chosen.manual ? "addon.ordered" : "addon.added", { name: inLang(chosen.name) }));
-            }}
-          />
+          <Load query={tax}>
+            {(by) => (
+              <AddonForm
+                service={service}
+                offer={chosen}
+                by={by}
+                onDone={async () => {
+                  setChosen(null);
+                  await changed();
+                  done(t(chosen.manual ? "addon.ordered" : "addon.added", { name: inLang(chosen.name) }));
+                }}
+              />
+            )}
+          </Load>
         )}
       </Modal>
     </section>
   );
 }
 
-function AddonForm({ service, offer, onDone }: { service: Service; offer: Offer; onDone: () => Promise<void> }) {
+function AddonForm({
+  service,
+  offer,
+  by,
+  onDone,
+}: {
+  service: Service;
+  offer: Offer;
+  by: Profile;
+  onDone: () => Promise<void>;
+}) {
   const [count, setCount] = useState(1);
   const key = useRef(newKey());
-  const total = times(offer.charge, count);
+  const net = times(offer.charge, count);
+  const total = gross(net, by);
   const [buy, { busy, error }] = useAction(async () => {
     await buyAddon(service.id, key.current, {
       key: offer.key,
       quantity: count,
-      expected_usd_cents: total.usd_cents,
+      expected_usd_cents: net.usd_cents,
     });
     await onDone();
   });
@@ -534,9 +553,10 @@ function AddonForm({ service, offer, onDone }: { service: Service; offer: Offer;
       )}
       <Text>
         {t("addon.until")} {offer.paid_until && <When time={offer.paid_until} form="day" />}{" "}
-        {t("addon.then", { price: money(times(offer.unit_price, count)) })}
+        {t("addon.then", { price: money(gross(times(offer.unit_price, count), by)) })}
       </Text>
       {offer.manual && <Text size="sm">{t("addon.manual")}</Text>}
+      <TaxNote tax={less(total, net)} name={by.tax_name} />
       <ErrorNote error={error} />
       <Group justify="flex-end">
         <Button loading={busy} onClick={() => void buy()}>

@@ -1,13 +1,16 @@
 import { Button, Group, Modal, Stack, Text } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
-import { useQueryClient } from "@tanstack/react-query";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 
 import { newKey } from "~/api/client";
-import { money } from "~/i18n/formats";
+import { gross, less, money } from "~/i18n/formats";
 import { useAction } from "~/ui/action";
+import { billing, type Profile } from "~/ui/billing";
 import { ErrorNote } from "~/ui/ErrorNote";
+import { Load } from "~/ui/Load";
 import { done } from "~/ui/notice";
+import { TaxNote } from "~/ui/TaxNote";
 import { When } from "~/ui/When";
 
 import { restore, type Service } from "./api";
@@ -16,19 +19,20 @@ import { t } from "./texts";
 /** Brings a service back that has ended, as long as its final backup is kept; it says first what that costs. */
 export function BringBack({ service }: { service: Service }) {
   const [opened, { open, close }] = useDisclosure();
+  const tax = useQuery(billing);
   return (
     <>
       <Button size="sm" onClick={open}>
         {t("back")}
       </Button>
       <Modal opened={opened} onClose={close} title={t("back.title", { name: service.unicode_domain ?? service.label })}>
-        <Asked service={service} close={close} />
+        <Load query={tax}>{(by) => <Asked service={service} by={by} close={close} />}</Load>
       </Modal>
     </>
   );
 }
 
-function Asked({ service, close }: { service: Service; close: () => void }) {
+function Asked({ service, by, close }: { service: Service; by: Profile; close: () => void }) {
   const [key] = useState(newKey);
   const [asked] = useState(Date.now);
   const queries = useQueryClient();
@@ -41,6 +45,7 @@ function Asked({ service, close }: { service: Service; close: () => void }) {
     done(t("back.done"));
   });
   const paid = service.expires_at !== null && Date.parse(service.expires_at) > asked ? service.expires_at : null;
+  const total = gross(service.renew_price, by);
   return (
     <Stack>
       <Text>{t("back.text")}</Text>
@@ -50,9 +55,10 @@ function Asked({ service, close }: { service: Service; close: () => void }) {
             {t("back.paid")} <When time={paid} form="day" />
           </>
         ) : (
-          t("back.price", { price: money(service.renew_price), count: service.period_months })
+          t("back.price", { price: money(total), count: service.period_months })
         )}
       </Text>
+      {!paid && <TaxNote tax={less(total, service.renew_price)} name={by.tax_name} />}
       <ErrorNote error={error} />
       <Group justify="flex-end">
         <Button variant="default" onClick={close}>
