@@ -69,6 +69,31 @@ test("a zone file is previewed, and a mail provider's records are added", async 
   await expect(page.getByRole("row", { name: /mx3\.zoho\.com/ })).toBeVisible();
 });
 
+test("an edit that is refused is told of, also when another follows it", async ({ page, customer }) => {
+  const service = await customer.service();
+  for (const name of ["one", "two", "three"])
+    await customer.call("POST", `/services/${service}/dns`, { type: "A", name, value: "192.0.2.1" });
+  await page.goto(`/panel/services/${service}/dns`);
+  let release = () => {};
+  const both = new Promise<void>((resolve) => (release = resolve));
+  await page.route(/\/dns\/\d+$/, async (route) => {
+    await both;
+    await route.continue();
+  });
+  const first = page.getByRole("form", { name: "Edit one A" });
+  await page.getByRole("button", { name: "Edit one A" }).click();
+  await first.getByLabel("Name").fill("three");
+  await page.keyboard.press("Enter");
+  await page.getByRole("button", { name: "Edit two A" }).click();
+  await page.getByRole("form", { name: "Edit two A" }).getByLabel("Value").fill("192.0.2.2");
+  await page.keyboard.press("Enter");
+  await expect(page.getByRole("row", { name: /two.*192\.0\.2\.2/ })).toBeVisible();
+  release();
+  await expect(first.getByText(/The zone has this record already/)).toBeVisible();
+  await expect(first.getByLabel("Name")).toHaveValue("three");
+  await expect(page.getByRole("row", { name: /two.*192\.0\.2\.2/ })).toBeVisible();
+});
+
 test("what was begun on the page of one service does not stand on that of another", async ({ page, customer }) => {
   const domain = `${unique("other")}.example.com`;
   const [service, other] = [await customer.service(), await customer.service({ domain })];

@@ -108,15 +108,11 @@ export function Dns({
   };
   const save = (record: DnsRecord, draft: Draft, form: Editing) => {
     close(record.id);
-    change.mutate(
-      { id: record.id, change: bodyOf(draft) },
-      {
-        onError: (error) =>
-          setEditing((all) => ({
-            ...all,
-            [record.id]: { initial: draft, updatedAt: form.updatedAt, error, attempt: form.attempt + 1 },
-          })),
-      },
+    change.mutateAsync({ id: record.id, change: bodyOf(draft) }).catch((error: unknown) =>
+      setEditing((all) => ({
+        ...all,
+        [record.id]: { initial: draft, updatedAt: form.updatedAt, error, attempt: form.attempt + 1 },
+      })),
     );
   };
   const add = async (draft: Draft) => {
@@ -148,7 +144,7 @@ export function Dns({
     }
   };
   const toggle = (record: DnsRecord) =>
-    change.mutate({ id: record.id, change: { disabled: !record.disabled } }, { onError: failed });
+    change.mutateAsync({ id: record.id, change: { disabled: !record.disabled } }).catch(failed);
 
   return (
     <div ref={page}>
@@ -307,7 +303,7 @@ export function Dns({
                         row.managed_by ? null : (
                           <>
                             {!(row.system && row.disabled) && (
-                              <Button size="compact-sm" variant="subtle" color="gray" onClick={() => toggle(row)}>
+                              <Button size="compact-sm" variant="subtle" color="gray" onClick={() => void toggle(row)}>
                                 {t(row.disabled ? "switch_on" : "switch_off")}
                                 <span className="visually-hidden">
                                   {" "}
