@@ -12,6 +12,7 @@ import { Status, type Tone } from "~/ui/Status";
 
 import { php, updatePhp, type Php } from "./api";
 import { t } from "./texts";
+import { isGood, valueOf } from "./validate";
 
 const tones: Record<Php["status"], Tone> = { pending: "busy", active: "good", failed: "bad" };
 
@@ -54,19 +55,18 @@ function Settings({ service, now, onDone }: { service: number; now: Php; onDone:
   const [version, setVersion] = useState(now.version);
   const [options, setOptions] = useState<Record<string, string>>({});
   const [extensions, setExtensions] = useState<Record<string, "enabled" | "disabled">>({});
+  const [tried, setTried] = useState(false);
+  const good = Object.entries(options).every(([name, typed]) => isGood(initial.options[name]?.type, typed));
   const [save, { busy, error }] = useAction(async () => {
     const fresh = await updatePhp(service, {
       ...(version === initial.version ? {} : { version }),
       options: Object.fromEntries(
-        Object.entries(options).map(([name, typed]) => {
-          const type = initial.options[name]?.type;
-          if (typed.trim() === "") return [name, null]; // the default
-          return [name, type === "integer" ? Number(typed) : type === "boolean" ? typed === "true" : typed.trim()];
-        }),
+        Object.entries(options).map(([name, typed]) => [name, valueOf(initial.options[name]?.type, typed)]),
       ),
       extensions: Object.entries(extensions).map(([name, state]) => ({ name, state })),
     });
     setInitial(fresh);
+    setTried(false);
     setOptions({});
     setExtensions({});
     await onDone(fresh);
@@ -76,7 +76,8 @@ function Settings({ service, now, onDone }: { service: number; now: Php; onDone:
     <form
       onSubmit={(event) => {
         event.preventDefault();
-        void save();
+        setTried(true);
+        if (good) void save();
       }}
     >
       <Stack gap="lg">
@@ -128,6 +129,7 @@ function Settings({ service, now, onDone }: { service: number; now: Php; onDone:
                     .filter(Boolean)
                     .join(" · ")}
                   value={value}
+                  error={tried && !isGood(option.type, value) ? t("integer") : undefined}
                   spellCheck={false}
                   onChange={(event) => put(event.currentTarget.value)}
                 />
