@@ -78,6 +78,29 @@ test("a file is made, edited and saved by the keyboard; a conflict is shown and 
   expect(await served(customer, service, "/hours.txt")).toBe("200 9-18mine");
 });
 
+test("an editor that is drawn anew begins with what was saved", async ({ page, customer }) => {
+  const service = await customer.service();
+  await customer.call("PUT", `/services/${service}/files/content`, {
+    path: "/public_html/hours.txt",
+    content: "open",
+  });
+  await page.goto(`/panel/services/${service}/edit/public_html/hours.txt`);
+  const text = page.locator(".cm-content");
+  await expect(text).toBeFocused();
+  await page.keyboard.type("always ");
+  await page.keyboard.press("Control+s");
+  await expect(page.getByText("hours.txt is saved")).toBeVisible();
+  await page.getByRole("button", { name: /^Language/ }).click();
+  await page.getByRole("menuitem", { name: "Русский" }).click();
+  await expect(page.locator("html")).toHaveAttribute("lang", "ru");
+  await expect(text).toHaveText("always open");
+  await text.click();
+  await page.keyboard.press("Control+Home");
+  await page.keyboard.type("nearly ");
+  await page.keyboard.press("Control+s");
+  await expect.poll(() => served(customer, service, "/hours.txt")).toBe("200 nearly always open");
+});
+
 test("a folder comes back from a backup, and the safety copy is there", async ({ page, customer }) => {
   const service = await customer.service({ domain: unique("copy") + ".example.com" });
   const write = (content: string) =>

@@ -134,6 +134,8 @@ function TextEditor({
   const settle = useCallback(
     (text: string, etag: string) => {
       base.current = version(text, etag);
+      // An editor that is drawn anew, in another language, begins with what stands in the file now.
+      queries.setQueryData(opened(service, path).queryKey, (before) => before && { ...before, content: text, etag });
       setSaved(base.current);
       const now = editor.current && textOf(editor.current.state, base.current.separator);
       const changed = now !== null && now !== text; // typed while it was being saved
@@ -143,7 +145,7 @@ function TextEditor({
       setTheirs(null);
       editor.current?.dispatch({ effects: merging.reconfigure([]) });
     },
-    [key],
+    [key, path, queries, service],
   );
 
   const save = useCallback(async () => {
