@@ -13,6 +13,7 @@ import { useCan } from "~/ui/staff/api";
 import { usd } from "~/ui/staff/usd";
 
 import { file, put, type Change, type Kind } from "./api";
+import { useEdited } from "./edited";
 import { t } from "./texts";
 
 export const Catalog = () => <PriceFile kind="catalog" />;
@@ -24,35 +25,36 @@ function PriceFile({ kind }: { kind: Kind }) {
   return (
     <>
       <PageHeader title={t(`${kind}.title`)} description={t(`${kind}.description`)} />
-      <Load query={query}>{(data) => <Editor key={data.file} kind={kind} initial={data.file} />}</Load>
+      <Load query={query}>{(data) => <Editor kind={kind} latest={data.file} />}</Load>
     </>
   );
 }
 
 type Report = Awaited<ReturnType<typeof put>>;
 
-function Editor({ kind, initial }: { kind: Kind; initial: string }) {
+function Editor({ kind, latest }: { kind: Kind; latest: string }) {
   const can = useCan();
   const queries = useQueryClient();
-  const [text, setText] = useState(initial);
+  const { text, changed, moved, canReset, edit, reset, published } = useEdited(latest);
   const [seen, setSeen] = useState<{ text: string; report: Report } | null>(null);
   const [preview, { busy: looking, error }] = useAction(async () => {
     setSeen({ text, report: await put(kind, text, false) });
   });
   const [publish, { busy: publishing, error: refused }] = useAction(async () => {
     await put(kind, text, true);
+    published(text);
     await queries.invalidateQueries({ queryKey: ["staff", kind] });
     done(t("file.live"));
   });
   const may = can(kind === "catalog" ? "staff.catalog.import" : "staff.domain_prices.import");
-  const looked = seen?.text === text && text !== initial;
+  const looked = seen?.text === text && changed;
   return (
     <Stack>
       <Textarea
         label={t("file")}
         description={t("file.hint")}
         value={text}
-        onChange={(event) => setText(event.currentTarget.value)}
+        onChange={(event) => edit(event.currentTarget.value)}
         autosize
         minRows={16}
         maxRows={36}
@@ -60,14 +62,15 @@ function Editor({ kind, initial }: { kind: Kind; initial: string }) {
         spellCheck={false}
         styles={{ input: { fontFamily: "var(--mantine-font-family-monospace)", whiteSpace: "pre", overflowX: "auto" } }}
       />
+      {moved && <Alert color="orange" role="status" title={t("file.moved")} />}
       <ErrorNote error={error ?? refused} />
       {looked && seen && <Preview report={seen.report} />}
       {may && (
         <Group justify="flex-end">
-          <Button variant="default" onClick={() => setText(initial)} disabled={text === initial}>
+          <Button variant="default" onClick={reset} disabled={!canReset}>
             {t("file.reset")}
           </Button>
-          <Button variant="light" onClick={() => void preview()} loading={looking} disabled={text === initial}>
+          <Button variant="light" onClick={() => void preview()} loading={looking} disabled={!changed}>
             {t("file.preview")}
           </Button>
           <Button onClick={() => void publish()} loading={publishing} disabled={!looked}>

@@ -1,4 +1,4 @@
-import { Button, Code, Group, Stack, Text, Textarea, Title } from "@mantine/core";
+import { Alert, Button, Code, Group, Stack, Text, Textarea, Title } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 
@@ -18,6 +18,7 @@ import { Status } from "~/ui/Status";
 import { When } from "~/ui/When";
 
 import { setTaxRules, takeBackTaxRules, taxRules, type Amounts, type Taxed, type TaxRules as Rules } from "./api";
+import { useEdited } from "./edited";
 import { t } from "./texts";
 
 /** The taxes by the country of the buyer: what a price becomes, the file that says so, and the versions of it. */
@@ -30,7 +31,7 @@ export function TaxRules() {
         {(data) => (
           <Stack gap="xl">
             <InForce rules={data} />
-            <Editor key={data.file} initial={data.file} />
+            <Editor latest={data.file} />
             <Versions rules={data} />
           </Stack>
         )}
@@ -121,16 +122,16 @@ countries:
   DE: {name: MwSt, rate: "19", prices: include, businesses: reverse_charge}
 elsewhere: {rate: "0"}`;
 
-function Editor({ initial }: { initial: string }) {
+function Editor({ latest }: { latest: string }) {
   const can = useCan();
-  const changed = useChanged();
-  const [text, setText] = useState(initial);
+  const finish = useChanged();
+  const { text, changed, moved, canReset, edit, reset, published } = useEdited(latest);
   const [seen, setSeen] = useState<{ text: string; rows: Taxed[] } | null>(null);
   const [preview, { busy, error }] = useAction(async () => {
     setSeen({ text, rows: (await setTaxRules({ file: text }, true)).rules });
   });
   const may = can("staff.tax_rules.set");
-  const looked = seen?.text === text && text !== initial;
+  const looked = seen?.text === text && changed;
   return (
     <section aria-labelledby="tax-file">
       <Title order={2} id="tax-file" mb="xs">
@@ -141,7 +142,7 @@ function Editor({ initial }: { initial: string }) {
           aria-labelledby="tax-file"
           description={t("tax.file.hint")}
           value={text}
-          onChange={(event) => setText(event.currentTarget.value)}
+          onChange={(event) => edit(event.currentTarget.value)}
           autosize
           minRows={8}
           maxRows={30}
@@ -159,14 +160,15 @@ function Editor({ initial }: { initial: string }) {
             </Code>
           </div>
         )}
+        {moved && <Alert color="orange" role="status" title={t("file.moved")} />}
         <ErrorNote error={error} />
         {looked && seen && <Prices rows={seen.rows} caption={t("tax.preview")} compare />}
         {may && (
           <Group justify="flex-end">
-            <Button variant="default" onClick={() => setText(initial)} disabled={text === initial}>
+            <Button variant="default" onClick={reset} disabled={!canReset}>
               {t("file.reset")}
             </Button>
-            <Button variant="light" onClick={() => void preview()} loading={busy} disabled={text === initial}>
+            <Button variant="light" onClick={() => void preview()} loading={busy} disabled={!changed}>
               {t("file.preview")}
             </Button>
             <Act
@@ -190,7 +192,8 @@ function Editor({ initial }: { initial: string }) {
                   { file: text, reason, valid_from: fields.from ? new Date(fields.from).toISOString() : undefined },
                   false,
                 );
-                await changed(t("tax.set"));
+                published(text);
+                await finish(t("tax.set"));
               }}
             />
           </Group>
