@@ -1,1 +1,0 @@
-import{$r as e,Ei as t,Lr as n,qr as r}from"./main-BAFLBFDK.js";var i=t();function a({facts:t}){return(0,i.jsx)(n,{gap:6,component:`dl`,m:0,children:t.map(([t,n])=>(0,i.jsxs)(e,{justify:`space-between`,gap:`xs`,children:[(0,i.jsx)(r,{component:`dt`,size:`sm`,c:`dimmed`,children:t}),(0,i.jsx)(r,{component:`dd`,m:0,size:`sm`,children:n})]},t))})}export{a as t};

@@ -1,1 +1,0 @@
-import{c as e,nt as t}from"./shared-Dh0runyL.js";import{Ei as n}from"./main-BAFLBFDK.js";var r=n();function i({label:n,value:i,options:a,all:o=e(`filter.all`),onChange:s,mb:c}){return(0,r.jsx)(t,{label:n,value:i??``,onChange:e=>s(e.currentTarget.value||void 0),data:[{value:``,label:o},...a.map(([e,t])=>({value:e,label:t}))],maw:260,mb:c})}export{i as t};

@@ -1,1 +1,0 @@
-import{Ei as e,Rr as t,ti as n}from"./main-BAFLBFDK.js";var r=e();function i({icon:e,label:i,onClick:a}){return(0,r.jsx)(t,{label:i,children:(0,r.jsx)(n,{variant:`subtle`,"aria-label":i,onClick:a,children:(0,r.jsx)(e,{size:16,"aria-hidden":!0})})})}export{i as t};

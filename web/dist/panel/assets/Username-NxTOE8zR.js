@@ -1,1 +1,0 @@
-import{Ei as e,ir as t}from"./main-BAFLBFDK.js";var n=e();function r(){return(0,n.jsx)(`input`,{className:`visually-hidden`,autoComplete:`username`,readOnly:!0,tabIndex:-1,"aria-hidden":!0,value:t.account?.email??``})}export{r as t};

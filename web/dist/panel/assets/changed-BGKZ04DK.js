@@ -1,1 +1,0 @@
-import{Fr as e,nn as t}from"./main-BAFLBFDK.js";function n(){let n=e();return async e=>{await n.invalidateQueries({queryKey:[`staff`]}),t(e)}}export{n as t};

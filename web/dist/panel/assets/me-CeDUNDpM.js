@@ -1,1 +1,0 @@
-import{Ct as e,mr as t,wt as n}from"./main-BAFLBFDK.js";var r=t({queryKey:[`me`],queryFn:({signal:t})=>n(e.GET(`/api/v1/me`,{signal:t}))});export{r as t};

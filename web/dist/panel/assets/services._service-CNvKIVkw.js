@@ -1,1 +1,0 @@
-import{Un as e,ir as t,pr as n}from"./main-BAFLBFDK.js";import{n as r}from"./api-B6JZoN4-.js";var i=async({context:i,params:a})=>{let o=Number(a.service);if(!Number.isSafeInteger(o)||o<1)throw n();if(!t.client)try{await i.queryClient.ensureQueryData(r(o))}catch(t){if(t instanceof e&&t.status===404)throw n()}};export{i as loader};

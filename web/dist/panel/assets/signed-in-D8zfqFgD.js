@@ -1,1 +1,0 @@
-import{Ei as e,Rn as t,_a as n,en as r,ir as i,ma as a,t as o}from"./main-BAFLBFDK.js";var s=n(a(),1),c=e();function l(){return(0,s.useEffect)(()=>{t.postMessage(o(i)),window.close()},[]),(0,c.jsx)(`p`,{children:r(`session.close`)})}var u=l;export{u as component};

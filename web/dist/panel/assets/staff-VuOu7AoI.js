@@ -1,1 +1,0 @@
-import{Jn as e}from"./main-BAFLBFDK.js";import{t}from"./start-DkTZGeqD.js";var n,r=()=>n??=e({uz:()=>t(()=>import(`./staff.uz-ylMJLOSL.js`),[]),ru:()=>t(()=>import(`./staff.ru-8jECHOcH.js`),[]),en:()=>t(()=>import(`./staff.en-C-PQ8sdM.js`),[])});export{r as t};

@@ -1,1 +1,0 @@
-import{s as e}from"./shared-Dh0runyL.js";import{t}from"./texts-CYMDstge.js";import{Ei as n}from"./main-BAFLBFDK.js";var r=n(),i={open:`busy`,waiting:`warn`,answered:`good`,closed:`neutral`};function a({status:n}){return(0,r.jsx)(e,{tone:i[n],label:t(`status.${n}`)})}export{a as t};

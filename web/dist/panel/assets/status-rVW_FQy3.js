@@ -1,1 +1,0 @@
-import{s as e}from"./shared-Dh0runyL.js";import{t}from"./texts-Ct-igUpj.js";import{Ei as n}from"./main-BAFLBFDK.js";var r=n(),i={pending:`busy`,provisioning:`busy`,active:`good`,past_due:`warn`,suspended:`bad`,terminating:`busy`,terminated:`neutral`,failed:`bad`,cancelled:`neutral`};function a({status:n}){return(0,r.jsx)(e,{tone:i[n],label:t(`status.${n}`)})}export{a as t};

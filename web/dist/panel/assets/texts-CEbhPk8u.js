@@ -1,0 +1,1 @@
+import{$n as e}from"./main-DVHMzeM0.js";var t=e(`stafftickets`);export{t};

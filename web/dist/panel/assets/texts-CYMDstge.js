@@ -1,1 +1,0 @@
-import{Qn as e}from"./main-BAFLBFDK.js";var t=e(`support`);export{t};

@@ -1,1 +1,0 @@
-import{Un as e,pr as t}from"./main-BAFLBFDK.js";async function n(n,r){try{await n.fetchQuery(r)}catch(n){if(n instanceof e&&n.status===404)throw t()}}export{n as t};

@@ -1,1 +1,0 @@
-import{A as e}from"./shared-Dh0runyL.js";var t=t=>e({amount:t,currency:`USD`});export{t};

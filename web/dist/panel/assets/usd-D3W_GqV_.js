@@ -1,0 +1,1 @@
+import{M as e}from"./shared-CtQYx6Gj.js";var t=t=>e({amount:t,currency:`USD`});export{t};
