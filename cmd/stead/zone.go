@@ -257,7 +257,7 @@ func (c *dbCreate) Run(e *environment) error {
 
 type dbDelete struct {
 	siteArg
-	Database string `arg:"" help:"Its name, with or without the account's before it, or its id."`
+	Database string `arg:"" help:"Its name, with or without the account's before it, or its id. A number is a name first."`
 	Yes      bool   `help:"Do not ask."`
 }
 

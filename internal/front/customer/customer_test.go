@@ -447,3 +447,34 @@ func TestALogIsReadAndFollowed(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+func TestWhichDatabaseANameStandsFor(t *testing.T) {
+	t.Parallel()
+	const all = `{"data": [
+		{"id": 5, "name": "anna_shop", "status": "active"}, {"id": 6, "name": "anna_5", "status": "active"}, {"id": 7, "name": "anna_11", "status": "active"},
+		{"id": 8, "name": "x_anna_blog", "status": "active"}, {"id": 9, "name": "anna_blog", "status": "active"}, {"id": 11, "name": "anna_new", "status": "active"}
+	], "meta": {"page": 1, "last_page": 1}}`
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPost {
+			_, _ = w.Write([]byte(`{"id": 11, "name": "anna_new", "status": "creating"}`))
+			return
+		}
+		_, _ = w.Write([]byte(all))
+	}))
+	t.Cleanup(server.Close)
+	session, err := Settings{Clock: clock.System(0)}.session(server.URL, stead.WithToken("a0"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]int64{
+		"5": 6, "8": 8, "shop": 5, "anna_shop": 5, "anna_blog": 9, "blog": 9, "12": 0,
+	} {
+		d, err := session.Database(t.Context(), 7, name)
+		if want == 0 && !stead.HasKey(err, stead.KeyNotFound) || want != 0 && (err != nil || d.ID != want) {
+			t.Errorf("%s is %+v, %v, want %d", name, d, err, want)
+		}
+	}
+	if d, err := session.CreateDatabase(t.Context(), 7, stead.DatabasesCreateBody{Name: "new"}, true); err != nil || d.ID != 11 {
+		t.Errorf("created %+v, %v", d, err)
+	}
+}

@@ -36,19 +36,34 @@ func (s *Session) AllDatabases(ctx context.Context, service int64) ([]stead.Data
 	return collect(s.Databases.All(ctx, service, stead.DatabasesQuery{PerPage: 50}))
 }
 
-// Database finds a database by its name, by its name without the account's, or by its id.
+// Database finds a database by its name, else by its name without the account's, else by its id: a name may be a number, too.
 func (s *Session) Database(ctx context.Context, service int64, name string) (*stead.Database, error) {
 	all, err := s.AllDatabases(ctx, service)
 	if err != nil {
 		return nil, err
 	}
-	for _, d := range all {
-		_, short, _ := strings.Cut(d.Name, "_")
-		if d.Name == name || short == name || strconv.FormatInt(d.ID, 10) == name {
-			return &d, nil
+	for _, match := range []func(d stead.Database) bool{
+		func(d stead.Database) bool { return d.Name == name },
+		func(d stead.Database) bool { _, short, _ := strings.Cut(d.Name, "_"); return short == name },
+		func(d stead.Database) bool { return strconv.FormatInt(d.ID, 10) == name },
+	} {
+		if at := slices.IndexFunc(all, match); at >= 0 {
+			return &all[at], nil
 		}
 	}
 	return nil, notFound("the service has no database %q", name)
+}
+
+func (s *Session) databaseOf(ctx context.Context, service, id int64) (*stead.Database, error) {
+	for d, err := range s.Databases.All(ctx, service, stead.DatabasesQuery{PerPage: 50}) {
+		if err != nil {
+			return nil, err
+		}
+		if d.ID == id {
+			return &d, nil
+		}
+	}
+	return nil, notFound("the service has no database %d", id)
 }
 
 // createPause is how often a new database is looked at.
@@ -59,7 +74,7 @@ func (s *Session) CreateDatabase(ctx context.Context, service int64, body stead.
 	d, err := s.Databases.Create(ctx, service, body)
 	for err == nil && wait && d.Status == stead.DatabaseStatusCreating {
 		if err = clock.Sleep(ctx, createPause); err == nil {
-			d, err = s.Database(ctx, service, strconv.FormatInt(d.ID, 10))
+			d, err = s.databaseOf(ctx, service, d.ID)
 		}
 	}
 	return d, err

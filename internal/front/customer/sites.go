@@ -32,7 +32,8 @@ func (s Site) URL() string {
 // mostSearched bounds the services whose further domains are compared with a name.
 const mostSearched = 50
 
-// Site finds a service by its id, by one of its domains, or by its label. A name that several have is refused with a list of them.
+// Site finds a service by its id, else by one of its domains, else by its label. The id comes first because it always names one
+// service alone; a name that several have is refused with a list of their ids.
 func (s *Session) Site(ctx context.Context, name string) (*Site, error) {
 	name = strings.TrimSpace(name)
 	ascii, _ := domainname.Host(name) // what is no name of a host may be a label
