@@ -358,7 +358,7 @@ func (c *caller) next(ctx context.Context, r request, refusal *Error, try int) (
 	case refusal.Status == http.StatusTooManyRequests, refusal.Key == KeyIdempotencyInProgress:
 		again = true
 	case refusal.Status == http.StatusServiceUnavailable:
-		again = safe || refusal.RetryAfter > 0
+		again = safe || refusal.Key == KeyPanelBusy || refusal.Key == KeyMaintenance // refused before it began
 	case refusal.Status == http.StatusInternalServerError, refusal.Status == http.StatusBadGateway, refusal.Status == http.StatusGatewayTimeout:
 		again = safe
 	}

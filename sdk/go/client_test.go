@@ -60,6 +60,9 @@ func fake(t *testing.T, answers ...answer) (c *Client, requests func() []seen, w
 func TestWhatIsTriedAgain(t *testing.T) {
 	down := status(http.StatusBadGateway, "<html>")
 	limited := status(http.StatusTooManyRequests, `{"error": "rate_limited"}`, "Retry-After", "7")
+	later := func(key string) answer {
+		return status(http.StatusServiceUnavailable, `{"error": "`+key+`"}`, "Retry-After", "5")
+	}
 	read := func(c *Client) error { _, err := c.Services.Get(t.Context(), 1); return err }
 	pay := func(c *Client) error { _, err := c.Orders.Pay(t.Context(), 1); return err }
 	create := func(c *Client) error {
@@ -67,19 +70,30 @@ func TestWhatIsTriedAgain(t *testing.T) {
 		return err
 	}
 	remove := func(c *Client) error { return c.Databases.Delete(t.Context(), 1, 2) }
+	change := func(c *Client) error {
+		_, err := c.DNS.Update(t.Context(), 1, 2, DNSUpdateBody{}, WithHeader("If-Match", `"1"`))
+		return err
+	}
 	for name, c := range map[string]struct {
 		do      func(*Client) error
 		answers []answer
 		tries   int
 		key     string // of the error; "-" for none
 	}{
-		"a read after a bad gateway":                   {read, []answer{down, status(200, `{}`)}, 2, "-"},
-		"a read after a broken connection":             {read, []answer{broken, status(200, `{}`)}, 2, "-"},
-		"a payment after a broken connection":          {pay, []answer{broken, down, status(200, `{}`)}, 3, "-"},
-		"a payment that is under way":                  {pay, []answer{status(409, `{"error": "idempotency_in_progress"}`), status(200, `{}`)}, 2, "-"},
-		"a creation after a limit":                     {create, []answer{limited, status(201, `{}`)}, 2, "-"},
-		"no creation that may have happened":           {create, []answer{down, status(201, `{}`)}, 1, ""},
-		"no refusal":                                   {pay, []answer{status(422, `{"error": "insufficient_funds"}`)}, 1, "insufficient_funds"},
+		"a read after a bad gateway":                 {read, []answer{down, status(200, `{}`)}, 2, "-"},
+		"a read after a broken connection":           {read, []answer{broken, status(200, `{}`)}, 2, "-"},
+		"a payment after a broken connection":        {pay, []answer{broken, down, status(200, `{}`)}, 3, "-"},
+		"a payment that is under way":                {pay, []answer{status(409, `{"error": "idempotency_in_progress"}`), status(200, `{}`)}, 2, "-"},
+		"a creation after a limit":                   {create, []answer{limited, status(201, `{}`)}, 2, "-"},
+		"no creation that may have happened":         {create, []answer{down, status(201, `{}`)}, 1, ""},
+		"no creation whose commit may have happened": {create, []answer{later("unavailable"), status(201, `{}`)}, 1, "unavailable"},
+		"no creation by what stands between":         {create, []answer{status(503, "<html>", "Retry-After", "5"), status(201, `{}`)}, 1, ""},
+		"a creation that a busy machine refused":     {create, []answer{later("panel_busy"), status(201, `{}`)}, 2, "-"},
+		"a creation during maintenance":              {create, []answer{later("maintenance"), status(201, `{}`)}, 2, "-"},
+		"a read whose answer took too long":          {read, []answer{later("unavailable"), status(200, `{}`)}, 2, "-"},
+		"a payment whose answer took too long":       {pay, []answer{later("unavailable"), status(200, `{}`)}, 2, "-"},
+		"no change that would refuse its repetition": {change, []answer{later("unavailable"), status(200, `{}`)}, 1, "unavailable"},
+		"no refusal": {pay, []answer{status(422, `{"error": "insufficient_funds"}`)}, 1, "insufficient_funds"},
 		"a deletion that an earlier try has done":      {remove, []answer{broken, status(404, `{"error": "not_found"}`)}, 2, "-"},
 		"a deletion of nothing":                        {remove, []answer{status(404, `{"error": "not_found"}`)}, 1, "not_found"},
 		"not longer than the tries last":               {read, []answer{down}, 5, ""},

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"net/http"
 	"net/http/httptest"
@@ -476,5 +477,47 @@ func TestWhichDatabaseANameStandsFor(t *testing.T) {
 	}
 	if d, err := session.CreateDatabase(t.Context(), 7, stead.DatabasesCreateBody{Name: "new"}, true); err != nil || d.ID != 11 {
 		t.Errorf("created %+v, %v", d, err)
+	}
+}
+
+func TestARollbackNamesItsRelease(t *testing.T) {
+	t.Parallel()
+	deployed := func(id int64) stead.FilesRelease { return stead.FilesRelease{ID: id} }
+	restored := func(id, of int64) stead.FilesRelease { return stead.FilesRelease{ID: id, Restores: &of} }
+	for name, c := range map[string]struct {
+		releases []stead.FilesRelease // the last first
+		want     int64                // 0: the server chooses
+	}{
+		"nothing was deployed":               {nil, 0},
+		"the first":                          {[]stead.FilesRelease{deployed(1)}, 0},
+		"after deployments":                  {[]stead.FilesRelease{deployed(3), deployed(2), deployed(1)}, 2},
+		"after a rollback":                   {[]stead.FilesRelease{restored(4, 2), deployed(3), deployed(2), deployed(1)}, 1},
+		"after two":                          {[]stead.FilesRelease{restored(5, 4), restored(4, 2), deployed(3), deployed(2), deployed(1)}, 1},
+		"to what was there before the first": {[]stead.FilesRelease{restored(2, 0), deployed(1)}, 0},
+		"to the first":                       {[]stead.FilesRelease{restored(3, 1), deployed(2), deployed(1)}, 0},
+		"to one that is kept no more":        {[]stead.FilesRelease{restored(13, 3), deployed(12), deployed(11)}, 0},
+		"of a deployment after a rollback":   {[]stead.FilesRelease{deployed(5), restored(4, 2), deployed(3), deployed(2)}, 3},
+	} {
+		if got := before(c.releases); got != c.want {
+			t.Errorf("%s: %d, want %d", name, got, c.want)
+		}
+	}
+	var asked []string
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodGet {
+			_, _ = w.Write([]byte(`{"data": [{"id": 2}, {"id": 1}], "meta": {"page": 1, "last_page": 1}}`))
+			return
+		}
+		body, _ := io.ReadAll(r.Body)
+		asked = append(asked, string(body))
+		_, _ = w.Write([]byte(`{"id": 3, "restores": 1}`))
+	}))
+	t.Cleanup(server.Close)
+	session, err := Settings{Clock: clock.System(0)}.session(server.URL, stead.WithToken("a0"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := session.Rollback(t.Context(), &Site{Service: stead.Service{ID: 7}}, 0); err != nil || len(asked) != 1 || asked[0] != `{"release":1}` {
+		t.Errorf("asked for %q, %v", asked, err)
 	}
 }

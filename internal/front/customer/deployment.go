@@ -58,8 +58,16 @@ func (s *Session) Deploy(ctx context.Context, site *Site, d Deployment) (*deploy
 	return result, err
 }
 
-// Rollback brings back the files of a release; of the one before the last when it is 0.
+// Rollback brings back the files of a release; of the one before the last when it is 0. The request names that one, too: were it
+// repeated without a name, each time would go back one release further.
 func (s *Session) Rollback(ctx context.Context, site *Site, release int64) (*stead.FilesRelease, error) {
+	if release == 0 {
+		all, err := s.Releases(ctx, site)
+		if err != nil {
+			return nil, err
+		}
+		release = before(all)
+	}
 	body := stead.FilesRollbackBody{}
 	if site.Directory != "" {
 		body.Directory = &site.Directory
@@ -68,6 +76,26 @@ func (s *Session) Rollback(ctx context.Context, site *Site, release int64) (*ste
 		body.Release = &release
 	}
 	return s.Deploys.Rollback(ctx, site.ID, body)
+}
+
+// before returns the deployment whose files came before the present ones; 0 when none is listed, because the server then has at
+// most what was there before the first.
+func before(releases []stead.FilesRelease) int64 {
+	if len(releases) == 0 {
+		return 0
+	}
+	came := releases[0].ID // the deployment that brought the present files first
+	for _, r := range releases {
+		if r.ID == came && r.Restores != nil {
+			came = *r.Restores
+		}
+	}
+	for _, r := range releases[1:] {
+		if r.ID < came && r.Restores == nil {
+			return r.ID
+		}
+	}
+	return 0
 }
 
 // Releases returns the releases of a site, the last first.

@@ -213,7 +213,7 @@ export class Caller {
 			refusal === undefined || [500, 502, 504].includes(refusal.status)
 				? safe
 				: refusal.status === 503
-					? safe || refusal.retryAfter !== undefined
+					? safe || ["panel_busy", "maintenance"].includes(refusal.key) // refused before it began
 					: refusal.status === 429 || refusal.key === "idempotency_in_progress";
 		if (!again) return undefined;
 		if (refusal?.retryAfter !== undefined) {

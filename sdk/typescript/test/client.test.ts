@@ -48,6 +48,7 @@ function fake(...answers: (() => Response)[]) {
 test("what is tried again, and what is not", async () => {
 	const down = answer(502, "<html>");
 	const limited = answer(429, { error: "rate_limited" }, { "Retry-After": "7" });
+	const later = (error: string) => answer(503, { error }, { "Retry-After": "5" });
 	const read = (s: CustomerOperations) => s.services.get(1);
 	const pay = (s: CustomerOperations) => s.orders.pay(1);
 	const create = (s: CustomerOperations) => s.databases.create(1, { name: "shop", engine: "mariadb" });
@@ -58,6 +59,12 @@ test("what is tried again, and what is not", async () => {
 		["a payment that is under way", pay, [answer(409, { error: "idempotency_in_progress" }), answer(200, {})], 2, undefined],
 		["a creation after a limit", create, [limited, answer(201, {})], 2, undefined],
 		["no creation that may have happened", create, [down, answer(201, {})], 1, ""],
+		["no creation whose commit may have happened", create, [later("unavailable"), answer(201, {})], 1, "unavailable"],
+		["no creation by what stands between", create, [answer(503, "<html>", { "Retry-After": "5" }), answer(201, {})], 1, ""],
+		["a creation that a busy machine refused", create, [later("panel_busy"), answer(201, {})], 2, undefined],
+		["a creation during maintenance", create, [later("maintenance"), answer(201, {})], 2, undefined],
+		["a read whose answer took too long", read, [later("unavailable"), answer(200, {})], 2, undefined],
+		["a payment whose answer took too long", pay, [later("unavailable"), answer(200, {})], 2, undefined],
 		["no refusal", pay, [answer(422, { error: "insufficient_funds" })], 1, "insufficient_funds"],
 		["a deletion that an earlier try has done", remove, [broken, answer(404, { error: "not_found" })], 2, undefined],
 		["a deletion of nothing", remove, [answer(404, { error: "not_found" })], 1, "not_found"],
