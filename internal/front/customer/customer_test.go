@@ -233,12 +233,13 @@ func TestHowADeploymentIsTold(t *testing.T) {
 // server gives tokens, each refresh token once, and has a log.
 type server struct {
 	*httptest.Server
-	mu      sync.Mutex
-	refresh string
-	access  string
-	asked   int
-	revoked string
-	streams int
+	mu       sync.Mutex
+	refresh  string
+	access   string
+	asked    int
+	revoked  string
+	streams  int
+	renewing func()
 }
 
 func newServer(t *testing.T) *server {
@@ -254,6 +255,9 @@ func newServer(t *testing.T) *server {
 			return
 		}
 		s.refresh, s.access = s.refresh+"+", s.access+"+"
+		if s.renewing != nil {
+			s.renewing()
+		}
 		_ = json.NewEncoder(w).Encode(map[string]any{"access_token": s.access, "refresh_token": s.refresh, "expires_in": 3600})
 	})
 	mux.HandleFunc("POST /oauth/revoke", func(w http.ResponseWriter, r *http.Request) {
@@ -519,5 +523,28 @@ func TestARollbackNamesItsRelease(t *testing.T) {
 	}
 	if _, err := session.Rollback(t.Context(), &Site{Service: stead.Service{ID: 7}}, 0); err != nil || len(asked) != 1 || asked[0] != `{"release":1}` {
 		t.Errorf("asked for %q, %v", asked, err)
+	}
+}
+
+// TestARenewedTokenIsKeptByACommandThatEnds: the server has replaced the former one then.
+func TestARenewedTokenIsKeptByACommandThatEnds(t *testing.T) {
+	t.Parallel()
+	server := newServer(t)
+	ctx, end := context.WithCancel(t.Context())
+	server.renewing = func() {
+		end()
+		<-time.After(50 * time.Millisecond) // sleeps: so that a command that heeds it has ended
+	}
+	s := settings(t, server)
+	store := keep(t, s, oauth.Token{Access: "a0", Refresh: "r0", Expires: time.Now()})
+	session, err := Open(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := session.Who(ctx); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	if all, err := store.read(); err != nil || all.Servers[s.Server].Token.Refresh != "r0+" {
+		t.Errorf("kept %+v, %v", all, err)
 	}
 }

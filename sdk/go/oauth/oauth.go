@@ -75,8 +75,33 @@ func (c Config) Exchange(ctx context.Context, code, redirect, verifier string) (
 	return c.token(ctx, url.Values{"grant_type": {"authorization_code"}, "code": {code}, "redirect_uri": {redirect}, "code_verifier": {verifier}})
 }
 
-// Refresh gets new tokens. The refresh token is used up by it: keep the new one.
+// A server repeats the answer to a refresh for 10 s; the same refresh token later is taken for a stolen one, and ends the sign-in.
+// Two tries and the pause between them are shorter than that.
+const (
+	refreshTimeout = 4 * time.Second
+	refreshPause   = time.Second
+)
+
+// Refresh gets new tokens. The refresh token is used up by it: keep the new one. Once begun it goes on when ctx ends, for 9 seconds
+// at most, because new tokens that the server has made and nobody has read cannot be asked for later. A try without an answer is
+// repeated once, which gets the same tokens.
 func (c Config) Refresh(ctx context.Context, refresh string) (Token, error) {
+	if err := ctx.Err(); err != nil {
+		return Token{}, err
+	}
+	ctx = context.WithoutCancel(ctx)
+	token, err := c.refreshOnce(ctx, refresh)
+	var refused *Error
+	if err == nil || errors.As(err, &refused) && refused.Status < http.StatusInternalServerError {
+		return token, err
+	}
+	time.Sleep(refreshPause)
+	return c.refreshOnce(ctx, refresh)
+}
+
+func (c Config) refreshOnce(ctx context.Context, refresh string) (Token, error) {
+	ctx, cancel := context.WithTimeout(ctx, refreshTimeout)
+	defer cancel()
 	return c.token(ctx, url.Values{"grant_type": {"refresh_token"}, "refresh_token": {refresh}})
 }
 

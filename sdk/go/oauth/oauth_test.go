@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -100,6 +101,58 @@ func TestATokenIsRefreshedOnce(t *testing.T) {
 			calls.Wait()
 			if s.asked != 1 || saved.Refresh != "r0+" || saved.Access != "a0+" || time.Until(saved.Expires) < time.Minute {
 				t.Errorf("refreshed %d times; saved %+v", s.asked, saved)
+			}
+		})
+	}
+}
+
+// lossy gives each refresh token's successor, the same again to who asks again, as a server does for some seconds.
+func lossy(t *testing.T, meanwhile func(r *http.Request, asked int64)) (s *httptest.Server, asked *atomic.Int64) {
+	asked = &atomic.Int64{}
+	s = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		used := r.FormValue("refresh_token")
+		meanwhile(r, asked.Add(1))
+		_ = json.NewEncoder(w).Encode(map[string]any{"access_token": "a+", "refresh_token": used + "+", "expires_in": 3600})
+	}))
+	t.Cleanup(s.Close)
+	return s, asked
+}
+
+func TestNewTokensAreKeptByACallerWhoEnds(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	s, _ := lossy(t, func(*http.Request, int64) {
+		cancel()
+		<-time.After(50 * time.Millisecond) // sleeps: so that a refresh that heeds it has ended
+	})
+	var saved oauth.Token
+	source := oauth.NewSource(oauth.Config{Server: s.URL, ClientID: "app"}, oauth.Token{Refresh: "r0"}, func(t oauth.Token) error { saved = t; return nil })
+	c, err := stead.New(s.URL, stead.WithTokenSource(source))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Account.Get(ctx); !errors.Is(err, context.Canceled) || saved.Refresh != "r0+" {
+		t.Errorf("%v; saved %+v", err, saved)
+	}
+}
+
+func TestTokensWhoseAnswerWasLostAreAskedForOnceMore(t *testing.T) {
+	t.Parallel()
+	for name, fail := range map[string]func(r *http.Request){
+		"the connection broke": func(*http.Request) { panic(http.ErrAbortHandler) },
+		"the answer hangs":     func(r *http.Request) { <-r.Context().Done() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, asked := lossy(t, func(r *http.Request, n int64) {
+				if n == 1 {
+					fail(r)
+				}
+			})
+			begun := time.Now()
+			token, err := oauth.Config{Server: s.URL, ClientID: "app"}.Refresh(t.Context(), "r0")
+			if err != nil || token.Refresh != "r0+" || asked.Load() != 2 || time.Since(begun) > 9*time.Second {
+				t.Errorf("%+v, %v after %d tries in %v", token, err, asked.Load(), time.Since(begun))
 			}
 		})
 	}

@@ -65,9 +65,23 @@ export async function exchange(config: OAuthConfig, returned: string, redirect: 
 	return post(config, { grant_type: "authorization_code", code: query.get("code") ?? "", redirect_uri: redirect, code_verifier: verifier });
 }
 
-/** Gets new tokens. The refresh token is used up by it: keep the new one. */
-export function refresh(config: OAuthConfig, token: string): Promise<Token> {
-	return post(config, { grant_type: "refresh_token", refresh_token: token });
+/**
+ * A server repeats the answer to a refresh for 10 s; the same refresh token later is taken for a stolen one, and ends the sign-in.
+ * Two tries and the pause between them, in milliseconds, are shorter than that.
+ */
+const refreshTimeout = 4_000;
+const refreshPause = 1_000;
+
+/** Gets new tokens. The refresh token is used up by it: keep the new one. A try without an answer is repeated once and gets the same. */
+export async function refresh(config: OAuthConfig, token: string): Promise<Token> {
+	const once = () => post(config, { grant_type: "refresh_token", refresh_token: token }, AbortSignal.timeout(refreshTimeout));
+	try {
+		return await once();
+	} catch (error) {
+		if (error instanceof OAuthError && error.status < 500) throw error;
+	}
+	await new Promise((resolve) => setTimeout(resolve, refreshPause));
+	return once();
 }
 
 /** Ends all that came of a sign-in. */
@@ -75,8 +89,8 @@ export async function revoke(config: OAuthConfig, token: Token): Promise<void> {
 	await send(config, "/oauth/revoke", { token: token.refresh ?? token.access });
 }
 
-async function post(config: OAuthConfig, form: Record<string, string>): Promise<Token> {
-	const told = (await (await send(config, "/oauth/token", form)).json()) as {
+async function post(config: OAuthConfig, form: Record<string, string>, signal?: AbortSignal): Promise<Token> {
+	const told = (await (await send(config, "/oauth/token", form, signal)).json()) as {
 		access_token: string;
 		refresh_token?: string;
 		expires_in: number;
@@ -88,11 +102,11 @@ async function post(config: OAuthConfig, form: Record<string, string>): Promise<
 	return token;
 }
 
-async function send(config: OAuthConfig, path: string, form: Record<string, string>): Promise<Response> {
+async function send(config: OAuthConfig, path: string, form: Record<string, string>, signal?: AbortSignal): Promise<Response> {
 	const body = new URLSearchParams({ ...form, client_id: config.clientId });
 	if (config.clientSecret !== undefined) body.set("client_secret", config.clientSecret);
 	const call = config.fetch ?? globalThis.fetch;
-	const response = await call(config.baseURL.replace(/\/+$/, "") + path, { method: "POST", body, credentials: "omit" });
+	const response = await call(config.baseURL.replace(/\/+$/, "") + path, { method: "POST", body, credentials: "omit", signal: signal ?? null });
 	if (response.ok) return response;
 	let told: { error?: string; error_description?: string; message?: string } = {};
 	try {

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { Caller } from "../src/client.js";
 import { Stead, SteadError, hasKey } from "../src/index.js";
 import { CustomerOperations } from "../src/operations.gen.js";
-import { OAuthTokens, authorizeURL, exchange, newVerifier } from "../src/oauth.js";
+import { OAuthError, OAuthTokens, authorizeURL, exchange, newVerifier, refresh } from "../src/oauth.js";
 import { verify } from "../src/webhook.js";
 
 interface Seen {
@@ -165,6 +165,29 @@ test("a token is refreshed once", async () => {
 	await assert.rejects(exchange(config, "https://app.example/cb?code=c&state=other", "https://app.example/cb", "mine", newVerifier()));
 	const url = new URL(await authorizeURL({ ...config, scopes: ["profile"] }, "https://app.example/cb", "s", "v".repeat(43)));
 	assert.equal(url.searchParams.get("code_challenge_method"), "S256");
+});
+
+test("tokens whose answer was lost are asked for once more", async () => {
+	let asked = 0;
+	const bounded: boolean[] = [];
+	const config = (...answers: (() => Response)[]) => ({
+		baseURL: "https://my.example.com",
+		clientId: "app",
+		fetch: (_: RequestInfo | URL, init: RequestInit = {}) => {
+			bounded.push(init.signal instanceof AbortSignal);
+			return Promise.resolve().then(answers[Math.min(++asked, answers.length) - 1]!);
+		},
+	});
+	const fresh = answer(200, { access_token: "a1", refresh_token: "r1", expires_in: 3600 });
+	for (const lost of [broken, answer(503, { error: "unavailable" }), answer(200, '{"access_')]) {
+		asked = 0;
+		assert.equal((await refresh(config(lost, fresh), "r0")).refresh, "r1");
+		assert.equal(asked, 2);
+	}
+	asked = 0;
+	await assert.rejects(refresh(config(answer(400, { error: "invalid_grant" }), fresh), "r0"), OAuthError);
+	assert.equal(asked, 1);
+	assert.ok(bounded.every(Boolean), "each try has an end");
 });
 
 test("webhooks are verified", async () => {
