@@ -15,6 +15,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -56,7 +57,8 @@ func WithToken(token string) Option { return func(c *caller) { c.tokens = static
 // WithTokenSource signs calls with the tokens of a source.
 func WithTokenSource(source TokenSource) Option { return func(c *caller) { c.tokens = source } }
 
-// WithHTTPClient sends calls by a client of the caller, which has the timeouts and the proxy that it needs.
+// WithHTTPClient sends calls by a client of the caller, which has the timeouts and the proxy that it needs. Without it a connection
+// that nothing answers on is given up, and calls last as long as the server works on them.
 func WithHTTPClient(client *http.Client) Option { return func(c *caller) { c.http = client } }
 
 // WithRetries sets how often a call is tried again; 4 by default, 0 never.
@@ -130,13 +132,37 @@ func newCaller(address string, options []Option) (*caller, error) {
 	c := &caller{
 		base: strings.TrimRight(address, "/"), retries: defaultRetries, agent: "stead-go/" + Version, sleep: sleep,
 		// A redirect of the API is an error of the address; following it would send the token elsewhere.
-		http: &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }},
+		http: &http.Client{
+			Transport:     transport(),
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		},
 	}
 	for _, o := range options {
 		o(c)
 	}
 	return c, nil
 }
+
+// longestWork bounds the time from a request that was sent to the headers of its answer: a server works on one for a quarter of an
+// hour at most. What is read then has no bound, because logs are followed for hours.
+const longestWork = 16 * time.Minute
+
+// transport returns what clients without one of their own share: the program's usual one, which bounds how long connecting takes,
+// and which here gives up connections that nothing comes back on.
+var transport = sync.OnceValue(func() http.RoundTripper {
+	usual, ok := http.DefaultTransport.(*http.Transport)
+	if !ok {
+		return http.DefaultTransport // of the program, which has put one of its own there
+	}
+	t := usual.Clone()
+	t.ResponseHeaderTimeout = longestWork
+	// With HTTP/2 one connection has all calls, and the kernel gives up one with unanswered data after a quarter of an hour only.
+	if t.HTTP2 == nil {
+		t.HTTP2 = &http.HTTP2Config{}
+	}
+	t.HTTP2.SendPingTimeout, t.HTTP2.PingTimeout = 15*time.Second, 15*time.Second
+	return t
+})
 
 func sleep(ctx context.Context, d time.Duration) error {
 	t := time.NewTimer(d)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -257,5 +258,63 @@ func TestUploadsAreStreamedOnce(t *testing.T) {
 	r := requests()
 	if !HasKey(err, KeyUnavailable) || len(r) != 1 || !strings.Contains(r[0].body, `name="file"; filename="a.txt"`) || !strings.Contains(r[0].body, "hello") {
 		t.Errorf("%v %+v", err, r)
+	}
+}
+
+// TestAConnectionThatNothingComesBackOnIsGivenUp: but a stream has no end in time.
+func TestAConnectionThatNothingComesBackOnIsGivenUp(t *testing.T) {
+	c, err := New("https://my.example.com")
+	if err != nil {
+		t.Fatal(err)
+	}
+	usual, ok := c.caller.http.Transport.(*http.Transport)
+	if !ok || c.caller.http.Timeout != 0 || usual.ResponseHeaderTimeout != longestWork || usual.HTTP2 == nil || usual.HTTP2.SendPingTimeout == 0 {
+		t.Fatalf("%+v", c.caller.http)
+	}
+	hold, arrived := make(chan struct{}), make(chan struct{})
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.ProtoMajor != 2 {
+			t.Errorf("HTTP %d", r.ProtoMajor)
+		}
+		close(arrived)
+		<-hold
+	}))
+	server.Listener, server.EnableHTTP2 = &deafListener{Listener: server.Listener, deaf: arrived}, true
+	server.StartTLS()
+	t.Cleanup(server.Close)
+	defer close(hold)
+	fast := usual.Clone()
+	fast.TLSClientConfig = server.Client().Transport.(*http.Transport).TLSClientConfig.Clone()
+	fast.HTTP2.SendPingTimeout, fast.HTTP2.PingTimeout = 50*time.Millisecond, 50*time.Millisecond
+	c.caller.base, c.caller.http.Transport, c.caller.retries = server.URL, fast, 0
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	if _, err := c.Account.Get(ctx); err == nil || ctx.Err() != nil {
+		t.Errorf("a connection whose other end has gone is waited for: %v", err)
+	}
+}
+
+// deafListener has connections whose answers get lost once it is deaf, as after the other machine has gone.
+type deafListener struct {
+	net.Listener
+	deaf chan struct{}
+}
+
+func (l *deafListener) Accept() (net.Conn, error) {
+	c, err := l.Listener.Accept()
+	return &deafConn{c, l.deaf}, err
+}
+
+type deafConn struct {
+	net.Conn
+	deaf chan struct{}
+}
+
+func (c *deafConn) Write(b []byte) (int, error) {
+	select {
+	case <-c.deaf:
+		return len(b), nil
+	default:
+		return c.Conn.Write(b)
 	}
 }
