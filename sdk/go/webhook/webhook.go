@@ -1,11 +1,12 @@
 // Package webhook verifies the webhooks of a Stead server, for programs that receive them.
 //
-// A request carries two kinds of signatures over the same body; either is enough:
+// A request carries two kinds of signatures over the same body:
 //
 //   - Those of Standard Webhooks (standardwebhooks.com): webhook-id, webhook-timestamp and webhook-signature, which
-//     cover the id and the time too. While a secret is rotated, there is one of each secret.
+//     cover the id and the time too. While a secret is rotated, there is one of each secret. A [Verifier] wants these.
 //   - X-Service-Signature: the lowercase hex HMAC-SHA256 of the body under the newest secret, as it was shown; while a
-//     secret is rotated, X-Service-Signature-Previous under the one before.
+//     secret is rotated, X-Service-Signature-Previous under the one before. They cover no time, so a [Verifier] takes them
+//     alone only with WithoutTime.
 //
 // The package needs nothing but the standard library.
 package webhook
@@ -76,6 +77,9 @@ type Verifier struct {
 	Secrets []string
 	// Tolerance is the allowed difference between the time of a webhook and now; zero means DefaultTolerance.
 	Tolerance time.Duration
+	// WithoutTime accepts X-Service-Signature where the headers of Standard Webhooks are missing, such as behind something that
+	// drops them. A request that somebody has recorded is then right for ever: keep the ids of events.
+	WithoutTime bool
 	// Now returns the time; nil means the machine's clock.
 	Now func() time.Time
 }
@@ -96,15 +100,18 @@ func (v Verifier) Request(r *http.Request) (Event, error) {
 	return e, nil
 }
 
-// Verify checks the signatures of a body, which must be the bytes that were received. Where the headers of Standard
-// Webhooks are there, they decide, with the time; else X-Service-Signature does, which has no time of its own: who
-// must not be told twice then keeps the ids of events. Signatures are compared in constant time.
+// Verify checks the signatures of a body, which must be the bytes that were received. The headers of Standard Webhooks decide,
+// with the time. Only where they are missing, and with WithoutTime, X-Service-Signature does. Signatures are compared in
+// constant time.
 func (v Verifier) Verify(h http.Header, body []byte) error {
 	if len(v.Secrets) == 0 {
 		return ErrSecret
 	}
 	if h.Get(HeaderSignature) == "" {
-		return v.verifyService(h, body)
+		if v.WithoutTime {
+			return v.verifyService(h, body)
+		}
+		return ErrSignature
 	}
 	id, sent := h.Get(HeaderID), h.Get(HeaderTimestamp)
 	seconds, err := strconv.ParseInt(sent, 10, 64)

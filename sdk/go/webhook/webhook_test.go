@@ -82,7 +82,7 @@ func TestWhatIsRefused(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		v := webhook.Verifier{Secrets: c.trusted, Now: func() time.Time { return sent.Add(c.after) }}
+		v := webhook.Verifier{Secrets: c.trusted, WithoutTime: true, Now: func() time.Time { return sent.Add(c.after) }}
 		if err := v.Verify(c.headers(h), []byte(c.body)); !errors.Is(err, c.want) {
 			t.Errorf("%s: %v, want %v", name, err, c.want)
 		}
@@ -93,5 +93,27 @@ func TestWhatIsRefused(t *testing.T) {
 	large := httptest.NewRequest(http.MethodPost, "/", strings.NewReader(strings.Repeat("a", webhook.MaxBody+1)))
 	if _, err := (webhook.Verifier{Secrets: []string{exampleSecret}}).Request(large); !errors.Is(err, webhook.ErrBody) {
 		t.Error(err)
+	}
+}
+
+// TestARecordedWebhookIsRefused: without the headers that have its time, too.
+func TestARecordedWebhookIsRefused(t *testing.T) {
+	h, err := webhook.Sign(exampleID, sent, []byte(exampleBody), exampleSecret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	v := webhook.Verifier{Secrets: []string{exampleSecret}, Now: func() time.Time { return sent.Add(time.Hour) }}
+	if err := v.Verify(h, []byte(exampleBody)); !errors.Is(err, webhook.ErrTimestamp) {
+		t.Errorf("with all its headers: %v", err)
+	}
+	for _, name := range []string{webhook.HeaderSignature, webhook.HeaderTimestamp, webhook.HeaderID} {
+		h.Del(name)
+		if err := v.Verify(h, []byte(exampleBody)); !errors.Is(err, webhook.ErrSignature) {
+			t.Errorf("without %s: %v", name, err)
+		}
+	}
+	v.WithoutTime = true
+	if err := v.Verify(h, []byte(exampleBody)); err != nil {
+		t.Errorf("for who accepts it: %v", err)
 	}
 }
