@@ -12,7 +12,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
 
 	"stead.dev/stead/internal/app"
 	"stead.dev/stead/internal/front/doctor"
@@ -204,7 +203,7 @@ func (c *initCmd) give(e *environment, dataDir string, files ...string) error {
 	}
 	for _, entry := range entries {
 		// The machine's own folder has accounts' homes, which have owners of their own.
-		if path := filepath.Join(dataDir, entry.Name()); entry.Name() != "node" && isRoots(path) {
+		if path := filepath.Join(dataDir, entry.Name()); entry.Name() != "node" && setup.IsRoots(path) {
 			files = append(files, path)
 		}
 	}
@@ -213,17 +212,8 @@ func (c *initCmd) give(e *environment, dataDir string, files ...string) error {
 			return err
 		}
 	}
-	if isRoots(dataDir) {
+	if setup.IsRoots(dataDir) {
 		return os.Lchown(dataDir, uid, gid)
 	}
 	return nil
-}
-
-func isRoots(path string) bool {
-	info, err := os.Lstat(path)
-	if err != nil {
-		return false
-	}
-	is, ok := info.Sys().(*syscall.Stat_t)
-	return ok && is.Uid == 0
 }

@@ -6,8 +6,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 
 	"stead.dev/stead/internal/commerce/wallet"
+	"stead.dev/stead/internal/front/setup"
 	"stead.dev/stead/internal/platform/clock"
 	"stead.dev/stead/internal/platform/config"
 	"stead.dev/stead/internal/platform/controlbackup"
@@ -78,12 +80,36 @@ func Restore(ctx context.Context, cfg config.Config, keys controlbackup.Keys, na
 	if err != nil {
 		return r, err
 	}
-	defer func() { err = errors.Join(err, release()) }()
+	settings := filepath.Join(cfg.DataDir, "restored-stead.yaml")
+	defer func() {
+		err = errors.Join(err, giveToOwner(cfg.DataDir, DatabaseFile(cfg), KeyFile(cfg), settings, lockFile(cfg.DataDir)), release())
+	}()
 	return controlbackup.Restore(ctx, BackupPlace(cfg), keys, name, controlbackup.Target{
 		DatabaseFile: DatabaseFile(cfg), Address: cfg.DatabaseURL.Reveal(), KeyFile: KeyFile(cfg), GivenKey: givenKey(cfg),
-		SettingsFile: filepath.Join(cfg.DataDir, "restored-stead.yaml"), Clock: clock.System(cfg.ClockOffset), Ledger: recompute,
+		SettingsFile: settings, Clock: clock.System(cfg.ClockOffset), Ledger: recompute,
 		Dir: stagingDir(cfg, staging), Replace: replace,
 	})
+}
+
+// giveToOwner makes files that root has made in the data directory belong to the owner of the directory, who runs the server.
+func giveToOwner(dataDir string, files ...string) error {
+	info, err := os.Stat(dataDir)
+	if err != nil || os.Geteuid() != 0 {
+		return err
+	}
+	owner, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return nil
+	}
+	for _, path := range files {
+		if !setup.IsRoots(path) {
+			continue
+		}
+		if err := setup.Give(int(owner.Uid), int(owner.Gid), path); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func givenKey(cfg config.Config) []byte {

@@ -14,11 +14,13 @@ import (
 var ErrDataDirInUse = errors.New("another stead serve, migrate or restore works in this data directory; wait for a command to end, stop a server, " +
 	"or give this one its own STEAD_DATA_DIR")
 
+func lockFile(dir string) string { return filepath.Join(dir, "stead.lock") }
+
 // lockDataDir locks the data directory for this process: two servers must not write to one SQLite database and one embedded
 // node. The kernel releases the lock when the process ends, however it ends, so nothing has to be cleaned up after a killed
 // server.
 func lockDataDir(dir string) (release func() error, err error) {
-	f, err := os.OpenFile(filepath.Join(dir, "stead.lock"), os.O_CREATE|os.O_RDWR, 0o600)
+	f, err := os.OpenFile(lockFile(dir), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("data directory: %w", err)
 	}

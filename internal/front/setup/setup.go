@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	"go.yaml.in/yaml/v3"
 
@@ -161,6 +162,16 @@ func (w Written) remove() error {
 
 // Remove takes back a configuration that turned out to be wrong.
 func (w Written) Remove() error { return errors.Join(os.Remove(w.Config), w.remove()) }
+
+// IsRoots reports whether a file is there and belongs to root.
+func IsRoots(path string) bool {
+	info, err := os.Lstat(path)
+	if err != nil {
+		return false
+	}
+	is, ok := info.Sys().(*syscall.Stat_t)
+	return ok && is.Uid == 0
+}
 
 // Give makes a file, or a folder with all that is in it, belong to a user, such as what an administrator has made for the one
 // that Stead runs as.
