@@ -111,7 +111,7 @@ type restoreCmd struct {
 	Replace         bool   `help:"Move aside what is there. It is kept, and its new name is printed."`
 	Identity        string `help:"File with the private key of age (AGE-SECRET-KEY-1…) of one of the recipients." type:"existingfile"`
 	PassphraseStdin bool   `help:"Read the passphrase from standard input; by default it is STEAD_CONTROL_BACKUP_PASSPHRASE."`
-	Staging         string `help:"Folder where the archive is unpacked, by default the data directory; it must be on the same disk." type:"existingdir"`
+	Staging         string `help:"Folder where the archive is unpacked, by default the data directory; as protected as that." type:"existingdir"`
 }
 
 // Run restores, checks or lists backups.

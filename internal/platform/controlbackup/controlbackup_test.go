@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -358,4 +359,86 @@ func TestARestoreThatEndsHalfWayLeavesNoInstallation(t *testing.T) {
 	if err := restore(proven); !errors.Is(err, ErrNotEmpty) {
 		t.Errorf("into what is restored: %v", err)
 	}
+}
+
+// TestARestoreOfAFileReplacesAllOrNothing: the database with its key, also from staging on another disk.
+func TestARestoreOfAFileReplacesAllOrNothing(t *testing.T) {
+	t.Parallel()
+	ctx, clk := t.Context(), clock.System(0)
+	proven := func(context.Context, *db.DB) error { return nil }
+	place, keys := Place{To: filepath.Join(t.TempDir(), "backups")}, Keys{Passphrase: "seven-quiet-otters-swim"}
+	keyFile := filepath.Join(t.TempDir(), "secret.key")
+	if _, err := secret.OpenKeyFile(keyFile); err != nil {
+		t.Fatal(err)
+	}
+	key, err := os.ReadFile(keyFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = Create(ctx, Source{
+		DB: testkit.SQLite(t, clk), Key: key, Settings: []byte("listen: here"), Version: "v1", Clock: clk, Ledger: proven, Dir: t.TempDir(),
+	}, place, keys)
+	if err != nil {
+		t.Fatal(err)
+	}
+	elsewhere, err := os.MkdirTemp("/dev/shm", "stead-staging-") // where there is memory, it is another disk
+	if err != nil {
+		elsewhere = t.TempDir()
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(elsewhere) })
+	was := map[string]string{"stead.db": "the old database", "stead.db-wal": "its log", "secret.key": "the old key"}
+	for name, staging := range map[string]string{"one disk": "", "two disks": elsewhere} {
+		t.Run(name, func(t *testing.T) {
+			dir, noKeys := t.TempDir(), filepath.Join(t.TempDir(), "missing")
+			if staging == "" {
+				staging = dir
+			}
+			for name, content := range was {
+				if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			to := Target{
+				DatabaseFile: filepath.Join(dir, "stead.db"), KeyFile: filepath.Join(noKeys, "secret.key"), SettingsFile: filepath.Join(dir, "restored.yaml"),
+				Clock: clk, Ledger: proven, Dir: staging, Replace: true,
+			}
+			if r, err := Restore(ctx, place, keys, "", to); err == nil || len(r.Kept) > 0 || !strings.Contains(err.Error(), "nothing was changed") {
+				t.Errorf("where the key cannot be written: %+v, %v", r, err)
+			}
+			if got := contentsOf(t, dir); !maps.Equal(got, was) {
+				t.Errorf("after it there is %q", got)
+			}
+			to.KeyFile = filepath.Join(dir, "secret.key")
+			r, err := Restore(ctx, place, keys, "", to)
+			if err != nil || len(r.Kept) != len(was) {
+				t.Fatalf("restored: %+v, %v", r, err)
+			}
+			got := contentsOf(t, dir)
+			if got["secret.key"] != string(key) || !strings.HasPrefix(got["stead.db"], "SQLite format 3") || len(got) != len(was)+len(r.Kept) {
+				t.Errorf("there are %d files, the key is the old one: %v", len(got), got["secret.key"] != string(key))
+			}
+			for _, kept := range r.Kept {
+				if content := got[filepath.Base(kept)]; !slices.Contains(slices.Collect(maps.Values(was)), content) {
+					t.Errorf("%s holds %q", kept, content)
+				}
+			}
+		})
+	}
+}
+
+func contentsOf(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := map[string]string{}
+	for _, e := range entries {
+		content, err := os.ReadFile(filepath.Join(dir, e.Name()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		all[e.Name()] = string(content)
+	}
+	return all
 }

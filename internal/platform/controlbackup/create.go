@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -180,15 +181,20 @@ const spare = 256 << 20
 
 // roomFor refuses to fill the disk of a folder.
 func roomFor(dir string, bytes int64) error {
-	var s unix.Statfs_t
-	if err := unix.Statfs(dir, &s); err != nil {
-		return nil //nolint:nilerr // what cannot be measured is tried
-	}
-	if free := int64(s.Bavail) * s.Bsize; free < bytes+spare { //nolint:gosec // no disk has 2^63 bytes
+	if free := freeOn(dir); free < bytes+spare {
 		return fmt.Errorf("%s has %d MiB free, and this needs %d: free space there, or name another folder with --staging: %w",
 			dir, free>>20, (bytes+spare)>>20, syscall.ENOSPC)
 	}
 	return nil
+}
+
+// freeOn is how many bytes are free on the disk of a folder. What cannot be measured is tried.
+func freeOn(dir string) int64 {
+	var s unix.Statfs_t
+	if err := unix.Statfs(dir, &s); err != nil {
+		return math.MaxInt64
+	}
+	return int64(s.Bavail) * s.Bsize //nolint:gosec // no disk has 2^63 bytes
 }
 
 // sizeOf is about how large a copy of the database is.

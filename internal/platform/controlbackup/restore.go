@@ -5,9 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
+	"syscall"
 	"time"
 
 	"stead.dev/stead/internal/platform/atomicfile"
@@ -30,7 +33,7 @@ type Target struct {
 	SettingsFile string
 	Clock        clock.Clock
 	Ledger       Ledger
-	// Dir is where the archive is unpacked: on the disk of the data directory.
+	// Dir is where the archive is unpacked.
 	Dir string
 	// Replace moves aside what is there.
 	Replace bool
@@ -285,19 +288,93 @@ func (u unpacked) intoFile(ctx context.Context, to Target, suffix string, key []
 	if err := u.proven(ctx, db.Config{Path: file, Clock: to.Clock, MaxConns: 4}, to.Ledger); err != nil {
 		return err
 	}
+	// Before anything there changes: another disk, or a full one, fails here.
+	ready := to.DatabaseFile + ".restoring"
+	if err := moveOrCopy(file, ready); err != nil {
+		return fmt.Errorf("nothing was changed: %w", err)
+	}
+	before := len(r.Kept)
+	if err := exchangeFiles(to, ready, suffix, key, r); err != nil {
+		if back := moveBack(r, before, suffix); back != nil {
+			return fmt.Errorf("what was there is kept under other names: %w", errors.Join(err, back))
+		}
+		return errors.Join(fmt.Errorf("nothing was changed: %w", err), removeFile(ready))
+	}
+	return syncDir(filepath.Dir(to.DatabaseFile))
+}
+
+// exchangeFiles moves aside what is there, and gives the key and the ready database their names.
+func exchangeFiles(to Target, ready, suffix string, key []byte, r *Restored) (err error) {
 	// The write-ahead log goes with its database: beside another one it would destroy it.
 	for _, end := range []string{"-wal", "-shm", ""} {
 		if err := moveAside(to.DatabaseFile+end, to.DatabaseFile+suffix+end, r); err != nil {
 			return err
 		}
 	}
+	if _, noKey := os.Lstat(to.KeyFile); errors.Is(noKey, fs.ErrNotExist) && to.GivenKey == nil {
+		defer func() {
+			if err != nil {
+				err = errors.Join(err, removeFile(to.KeyFile))
+			}
+		}()
+	}
 	if err := placeKey(to, key, suffix, r); err != nil {
 		return err
 	}
-	if err := os.Rename(file, to.DatabaseFile); err != nil {
+	return os.Rename(ready, to.DatabaseFile)
+}
+
+// moveBack undoes what was moved aside since r had so many kept names.
+func moveBack(r *Restored, since int, suffix string) error {
+	for len(r.Kept) > since {
+		last := r.Kept[len(r.Kept)-1]
+		if err := os.Rename(last, strings.Replace(last, suffix, "", 1)); err != nil {
+			return err
+		}
+		r.Kept = r.Kept[:len(r.Kept)-1]
+	}
+	return nil
+}
+
+// moveOrCopy gives a file another name, which may be on another disk.
+func moveOrCopy(from, to string) error {
+	err := os.Rename(from, to)
+	if !errors.Is(err, syscall.EXDEV) {
 		return err
 	}
-	return syncDir(filepath.Dir(to.DatabaseFile))
+	in, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	info, err := in.Stat()
+	if err != nil {
+		return err
+	}
+	if free := freeOn(filepath.Dir(to)); free < info.Size()+spare {
+		return fmt.Errorf("%s has %d MiB free, and the database needs %d: free space there: %w",
+			filepath.Dir(to), free>>20, (info.Size()+spare)>>20, syscall.ENOSPC)
+	}
+	if err := removeFile(to); err != nil { // what a killed restore has left
+		return err
+	}
+	out, err := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(out, in)
+	if err = errors.Join(err, out.Sync(), out.Close()); err != nil {
+		return errors.Join(err, removeFile(to))
+	}
+	return nil
+}
+
+// removeFile removes a file that may not be there.
+func removeFile(path string) error {
+	if err := os.Remove(path); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
 }
 
 func placeKey(to Target, key []byte, suffix string, r *Restored) error {
