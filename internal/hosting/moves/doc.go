@@ -28,7 +28,8 @@
 //
 // A hold ends by itself when nobody asks for it again, and what was copied under it is then copied anew.
 //
-// A failure before commit goes to undo, which deletes what was made and gives the room back: the service is where it was.
+// A failure before commit goes to undo: the service is where it was, its owner can change it again, and its room is given back.
+// What was made on the other machine is deleted as soon as that answers, unless it was removed.
 //
 // What holds:
 //

@@ -333,6 +333,45 @@ func TestAMachineDiesInAMove(t *testing.T) {
 	})
 }
 
+// TestTheMachineToWhichAServiceMovesDies: the service is given back where it was, and what was made there is deleted when the machine
+// answers again, or forgotten when it was removed.
+func TestTheMachineToWhichAServiceMovesDies(t *testing.T) {
+	engines(t, func(w *world) {
+		w.write(first, "before the move")
+		for _, end := range []string{"answers", "removed"} {
+			id := w.move("second").ID
+			w.until(id, Ready)
+			_, err := w.Step(t.Context(), id) // the account is being filled
+			w.must(err)
+			w.dead[second] = true
+			w.clock.Advance(longestHold + time.Second)
+			for range 3 {
+				_, err := w.Step(t.Context(), id)
+				w.must(err)
+			}
+			if m, err := w.Get(t.Context(), id); err != nil || m.Step != Undo || m.To != second || *m.FailureKey != errDisturbed.Key {
+				t.Fatalf("the move: %+v %v", m, err)
+			}
+			w.served(first, 0)
+			w.must(w.writable(first))
+			if _, err := w.Move(t.Context(), 7, Target{Node: "second"}, true); !errors.Is(err, fault.Validation) {
+				t.Errorf("to the dead machine: %v", err)
+			}
+			if end == "removed" {
+				w.gone[second] = true
+				w.until(id, Closed)
+				break
+			}
+			delete(w.dead, second)
+			w.until(id, Closed)
+			if _, err := w.at(second).Account(t.Context(), ref); !errors.Is(err, panel.ErrNotFound) {
+				t.Errorf("the other machine has it: %v", err)
+			}
+			w.served(first, 0)
+		}
+	})
+}
+
 func TestWhatCannotBeMoved(t *testing.T) {
 	engines(t, func(w *world) {
 		refused := func(what, to string, want *fault.Def) {

@@ -484,53 +484,45 @@ func (s *Service) adoptRest(ctx context.Context, m Move) (has map[string]bool, e
 	return has, nil
 }
 
-// undo deletes what was made for a service that stays where it was, and gives the room back.
+// undo leaves a service where it was, and deletes what was made of it on the other machine. Each is tried whatever becomes of
+// the other: a machine that is dead does not keep the owner from the one that lives.
 func (s *Service) undo(ctx context.Context, m Move) (outcome, error) {
 	of, err := s.Services.Wanted(ctx, s.DB, m.ServiceID)
 	if err != nil {
 		return outcome{}, err
 	}
-	if m.To != "" {
-		if of.Panel != m.To {
-			to, err := capability[panel.Accounts](s, m.To, panel.CapAccounts)
-			if err == nil {
-				err = to.DeleteAccount(ctx, m.ref())
-			}
-			if err != nil && !errors.Is(err, panel.ErrNotFound) && !errors.Is(err, panel.ErrUnsupported) {
-				return outcome{}, err
-			}
-			// The backups are the former machine's, and nothing that happens there may touch them.
-			hand, err := capability[panel.Handover](s, m.To, panel.CapHandover)
-			if err == nil {
-				err = hand.DisownBackups(ctx, m.ref())
-			}
-			if err != nil && !errors.Is(err, panel.ErrUnsupported) {
-				return outcome{}, err
-			}
-		}
+	return on(Closed), errors.Join(s.stay(ctx, m, of), s.discard(ctx, m, of))
+}
+
+// stay lets a service be used and changed again where it was, and gives its room back. It may have been done before, and
+// another move may have begun since.
+func (s *Service) stay(ctx context.Context, m Move, of site.Site) error {
+	other, err := underWay(ctx, s.DB, m.ServiceID)
+	if err != nil && !errors.Is(err, fault.NotFound) {
+		return err
+	}
+	if of.Panel != m.From || other.committed() {
+		return nil // a machine from which it moved on, or to which it is just coming back
 	}
 	if m.Kind == Live {
-		// Nothing is left on the other machine, which another move may want, however long the former one is silent.
-		if err := s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error { return forgetTarget(ctx, tx, m.ID) }); err != nil {
-			return outcome{}, err
-		}
 		if err := s.thaw(ctx, m); err != nil {
-			return outcome{}, err
+			return err
 		}
 		s.dropCopies(ctx, m, m.From)
-		if m.Tries > 0 && of.Panel == m.From && live(of) {
+		if m.Tries > 0 && of.Moving && live(of) {
 			// What sections have noted of the other machine, such as the keys of mail in the DNS, is again what it was.
 			if err := s.All(ctx, m.AccountID, m.ServiceID); err != nil {
 				s.Log.WarnContext(ctx, "not everything of a service that stayed is as it was yet", "service", m.ServiceID, "error", err)
 			}
 		}
 	}
-	return s.change(ctx, m, func(ctx context.Context, tx *db.Tx, of site.Site) (outcome, error) {
+	_, err = s.change(ctx, m, func(ctx context.Context, tx *db.Tx, of site.Site) (outcome, error) {
+		same := later(m, soon)
 		if m.To == "" && m.Kind == Recover || of.Panel != m.From || !live(of) {
-			return on(Closed), nil
+			return same, nil
 		}
 		if _, err := underWay(ctx, tx, m.ServiceID); !errors.Is(err, fault.NotFound) {
-			return on(Closed), err // the room is another move's by now
+			return same, err // the room is another move's by now
 		}
 		if err := s.DNS.RestoreTTL(ctx, tx, of); err != nil {
 			return outcome{}, err
@@ -538,8 +530,42 @@ func (s *Service) undo(ctx context.Context, m Move) (outcome, error) {
 		if err := s.Services.SetMoving(ctx, tx, m.ServiceID, false); err != nil {
 			return outcome{}, err
 		}
-		return on(Closed), s.Places.GiveBack(ctx, tx, m.ServiceID, m.From)
+		return same, s.Places.GiveBack(ctx, tx, m.ServiceID, m.From)
 	})
+	return err
+}
+
+// discard deletes what was made of a service on the machine to which it does not come; one that was removed has nothing any more.
+func (s *Service) discard(ctx context.Context, m Move, of site.Site) error {
+	if m.To == "" || of.Panel == m.To {
+		return nil
+	}
+	gone, err := s.Nodes.Gone(ctx, s.DB, m.To)
+	if err != nil {
+		return err
+	}
+	if !gone {
+		to, err := capability[panel.Accounts](s, m.To, panel.CapAccounts)
+		if err == nil {
+			err = to.DeleteAccount(ctx, m.ref())
+		}
+		if err != nil && !errors.Is(err, panel.ErrNotFound) && !errors.Is(err, panel.ErrUnsupported) {
+			return err
+		}
+		// The backups are the former machine's, and nothing that happens there may touch them.
+		hand, err := capability[panel.Handover](s, m.To, panel.CapHandover)
+		if err == nil {
+			err = hand.DisownBackups(ctx, m.ref())
+		}
+		if err != nil && !errors.Is(err, panel.ErrUnsupported) {
+			return err
+		}
+	}
+	if m.Kind != Live {
+		return nil
+	}
+	// Nothing is left on the other machine, which another move may want, however long the former one is silent.
+	return s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error { return forgetTarget(ctx, tx, m.ID) })
 }
 
 // leave tells the former machine, when it answers, that it has the account no more.
