@@ -12,6 +12,7 @@ import (
 	"stead.dev/stead/internal/commerce/addons"
 	"stead.dev/stead/internal/commerce/coupons"
 	"stead.dev/stead/internal/front/reseller"
+	"stead.dev/stead/internal/hosting/nodes"
 	"stead.dev/stead/internal/platform/money"
 	"stead.dev/stead/internal/platform/testkit"
 )
@@ -149,6 +150,40 @@ func TestAnAddonLivesWithItsService(t *testing.T) {
 			t.Errorf("the books: %v, %v", found, err)
 		}
 	})
+}
+
+// TestAnAddonTakesRoomOnItsNode: what is sold of a machine's disk counts what add-ons raise.
+func TestAnAddonTakesRoomOnItsNode(t *testing.T) {
+	t.Parallel()
+	a := start(t, map[string]string{"demo": "true", "panel": "nodes", "nodes_listen": "127.0.0.1:0", "node_listen": "off"})
+	_, token, err := a.nodes.Add(t.Context(), nodes.NewNode{Name: "node1", Location: "tashkent", DiskPercent: 1000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	runNode(t, a, token, nil)
+	testkit.Eventually(t, heard, func() bool {
+		n, err := a.nodes.Named(t.Context(), a.db, "node1")
+		return err == nil && n.Capacity.DiskMB > 0
+	}, "the node has reported")
+	w := shopper(t, a)
+	order := w.newOrder(w.owner, unique("site")+".example.com")
+	if r := w.post(t, w.owner.token, fmt.Sprintf("/api/v1/orders/%d/pay", order), "{}"); r.status != http.StatusOK {
+		t.Fatal(r)
+	}
+	path := fmt.Sprintf("/api/v1/services/%d", w.serviceOf(w.owner))
+	placed := func() int64 {
+		t.Helper()
+		n, err := a.nodes.Named(t.Context(), a.db, "node1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n.PlacedDiskMB
+	}
+	before := placed()
+	w.id(w.post(t, w.owner.token, path+"/addons", `{"key": "extra_disk", "quantity": 2}`))
+	if got := placed() - before; got != 2*10240 {
+		t.Errorf("the add-on took %d MB of the node", got)
+	}
 }
 
 // TestACouponGoesToThoseWhoPayFirst: many have ordered with a coupon that there are three of.

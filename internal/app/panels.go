@@ -257,6 +257,11 @@ func (p places) PlaceElsewhere(ctx context.Context, tx *db.Tx, s provisioning.Pl
 	return p.nodes.PlaceElsewhere(ctx, tx, need, failed)
 }
 
+// Resize implements provisioning.Placer.
+func (p places) Resize(ctx context.Context, tx *db.Tx, s provisioning.Placement) error {
+	return p.nodes.Resize(ctx, tx, s.ServiceID, max(0, s.Limits["disk_mb"]))
+}
+
 // onePlace adapts the only panel of an installation to the provisioning of services.
 type onePlace struct {
 	provisioning.OnePanel

@@ -64,7 +64,7 @@ func (s *Service) Cost(price money.USDCents, months int, from, end time.Time) (m
 }
 
 // Extend says what the add-ons of a service add to each renewal, and by how much they raise limits of its
-// plan. The panel follows by a job. It answers false when nothing differs.
+// plan. Its room follows at once, the panel by a job. It answers false when nothing differs.
 func (s *Service) Extend(ctx context.Context, tx *db.Tx, id int64, price money.USDCents, raises map[string]int64) (bool, error) {
 	limits, err := json.Marshal(raises)
 	if err != nil {
@@ -84,6 +84,16 @@ func (s *Service) Extend(ctx context.Context, tx *db.Tx, id int64, price money.U
 		price, string(limits), id)
 	if err != nil || r.addonLimits == string(limits) {
 		return true, err
+	}
+	if r, err = get(ctx, tx, id); err != nil {
+		return false, err
+	}
+	p, err := r.placement()
+	if err == nil {
+		err = s.Provisioner.Resize(ctx, tx, p)
+	}
+	if err != nil {
+		return false, err
 	}
 	return true, s.Provisioner.EnqueueLimits(ctx, tx, id)
 }

@@ -4,10 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"testing"
 	"time"
 
 	"stead.dev/stead/internal/commerce/sale"
+	"stead.dev/stead/internal/commerce/services/provisioning"
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/fault"
 	"stead.dev/stead/internal/platform/money"
@@ -58,6 +60,32 @@ func (w *world) extend(id int64, price money.USDCents, raises map[string]int64) 
 	w.in(func(ctx context.Context, tx *db.Tx) error {
 		_, err := w.Extend(ctx, tx, id, price, raises)
 		return err
+	})
+}
+
+// measuring notes the room that services are given.
+type measuring struct {
+	provisioning.OnePanel
+	resized *[]int64
+}
+
+func (m measuring) Resize(_ context.Context, _ *db.Tx, p provisioning.Placement) error {
+	*m.resized = append(*m.resized, p.Limits["disk_mb"])
+	return nil
+}
+
+func TestTheRoomOfAServiceFollowsItsAddons(t *testing.T) {
+	t.Parallel()
+	engines(t, func(t *testing.T, w *world) {
+		var resized []int64
+		w.prov.Placer = measuring{"node", &resized}
+		id := w.active(withLimits(`{"disk_mb":1000}`))
+		for _, raises := range []map[string]int64{{"disk_mb": 500}, {"disk_mb": 500}, nil} {
+			w.extend(id, 100, raises)
+		}
+		if want := []int64{1500, 1000}; !slices.Equal(resized, want) {
+			t.Errorf("the room became %v, want %v", resized, want)
+		}
 	})
 }
 

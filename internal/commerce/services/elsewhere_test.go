@@ -34,6 +34,8 @@ func (p inOrder) PlaceElsewhere(_ context.Context, _ *db.Tx, _ provisioning.Plac
 	return "", fault.OutOfStock.New()
 }
 
+func (inOrder) Resize(context.Context, *db.Tx, provisioning.Placement) error { return nil }
+
 // twoPanels are the world's panel, which is the second to take a service, and one named first.
 func (w *world) twoPanels() (first *machine) {
 	first = &machine{made: map[string]panel.Account{}, now: w.clk.Now}

@@ -21,6 +21,8 @@ type Provisioner interface {
 	Place(ctx context.Context, tx *db.Tx, p provisioning.Placement) (panelName string, err error)
 	// PlaceElsewhere chooses another panel than those that failed the service, or answers fault.OutOfStock.
 	PlaceElsewhere(ctx context.Context, tx *db.Tx, p provisioning.Placement, failed []string) (panelName string, err error)
+	// Resize changes the room that is kept for a service whose limits have changed in tx.
+	Resize(ctx context.Context, tx *db.Tx, p provisioning.Placement) error
 	// EnqueueClear removes what a panel may have made of a service that was placed elsewhere.
 	EnqueueClear(ctx context.Context, tx *db.Tx, id int64, panelName string) error
 	EnqueueProvision(ctx context.Context, tx *db.Tx, id int64) error

@@ -399,8 +399,8 @@ func (s *Service) Follow(ctx context.Context, tx *db.Tx, e outbox.Stored) error 
 	}
 }
 
-// Resize gives a service whose plan changed another amount of its node's disk, whether the node has it
-// or not: the plan has been sold.
+// Resize gives a service whose plan or add-ons changed another amount of its node's disk, whether the node has it
+// or not: they have been sold.
 func (s *Service) Resize(ctx context.Context, tx *db.Tx, serviceID, diskMB int64) error {
 	return resize(ctx, tx, serviceID, diskMB)
 }

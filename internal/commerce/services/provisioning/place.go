@@ -27,6 +27,8 @@ type Placer interface {
 	// PlaceElsewhere is Place for a service whose panel does not answer: it answers a panel that is none of the failed
 	// ones, and keeps the room there instead.
 	PlaceElsewhere(ctx context.Context, tx *db.Tx, p Placement, failed []string) (panelName string, err error)
+	// Resize changes the room that is kept for a service to that of its present limits, whether its panel has it or not.
+	Resize(ctx context.Context, tx *db.Tx, p Placement) error
 }
 
 // OnePanel is the Placer of an installation that provisions all services on the panel of that name.
@@ -42,6 +44,9 @@ func (p OnePanel) Place(context.Context, *db.Tx, Placement) (string, error) { re
 func (p OnePanel) PlaceElsewhere(context.Context, *db.Tx, Placement, []string) (string, error) {
 	return "", fault.OutOfStock.Wrapf("provisioning: there is no panel but %s", string(p))
 }
+
+// Resize implements Placer: the room is not counted.
+func (OnePanel) Resize(context.Context, *db.Tx, Placement) error { return nil }
 
 // Check refuses a service that no panel can have.
 func (s *Service) Check(ctx context.Context, q db.Querier, p Placement) error {
@@ -62,4 +67,12 @@ func (s *Service) PlaceElsewhere(ctx context.Context, tx *db.Tx, p Placement, fa
 		return OnePanel(s.SandboxPanel).PlaceElsewhere(ctx, tx, p, failed)
 	}
 	return s.Placer.PlaceElsewhere(ctx, tx, p, failed)
+}
+
+// Resize changes the room of a service whose limits have changed in tx.
+func (s *Service) Resize(ctx context.Context, tx *db.Tx, p Placement) error {
+	if p.Sandbox {
+		return nil
+	}
+	return s.Placer.Resize(ctx, tx, p)
 }
