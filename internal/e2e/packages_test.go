@@ -26,6 +26,19 @@ func TestTheUnitsOfTheServerAreConfined(t *testing.T) {
 	}
 }
 
+// TestMigrationsMayTakeTheirTime: the server tells systemd that it is ready once they are done, and systemd by itself ends a start
+// after 90 seconds.
+func TestMigrationsMayTakeTheirTime(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("../../packaging/systemd/stead.service")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if unit := string(text); strings.Contains(unit, "\nType=notify\n") && !strings.Contains(unit, "\nTimeoutStartSec=infinity\n") {
+		t.Error("the unit bounds how long a start may take")
+	}
+}
+
 // TestTheScriptsOfAPackageNameItsOwnUnits: both packages may be on one machine, and one is removed or upgraded alone.
 func TestTheScriptsOfAPackageNameItsOwnUnits(t *testing.T) {
 	t.Parallel()
