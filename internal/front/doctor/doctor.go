@@ -78,8 +78,12 @@ type Installation struct {
 	Version string
 }
 
-// patience bounds each check: a service that does not answer is a finding, not a reason to wait.
-const patience = 5 * time.Second
+// patience bounds each check: a service that does not answer is a finding, not a reason to wait. What reads all rows of the
+// books may take as long as bookPatience.
+const (
+	patience     = 5 * time.Second
+	bookPatience = 2 * time.Minute
+)
 
 // Examine makes the report.
 func Examine(ctx context.Context, in Installation) Report {
@@ -96,8 +100,8 @@ func Examine(ctx context.Context, in Installation) Report {
 	e.look(ctx, "replicas", e.replicas)
 	e.look(ctx, "migrations", e.migrations)
 	e.look(ctx, "stored secrets", e.sealed)
-	e.look(ctx, "ledger", e.ledger)
-	e.look(ctx, "invoices", e.invoices)
+	e.lookFor(ctx, bookPatience, "ledger", e.ledger)
+	e.lookFor(ctx, bookPatience, "invoices", e.invoices)
 	e.look(ctx, "failed jobs", e.jobs)
 	e.look(ctx, "backups", e.backups)
 	e.look(ctx, "control plane backup", e.controlBackup)
@@ -152,7 +156,18 @@ func (e *examination) look(ctx context.Context, name string, check func(context.
 func (e *examination) lookAll(ctx context.Context, name string, check func(context.Context) []Check) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	for _, c := range check(ctx) {
+	e.note(name, check(ctx)...)
+}
+
+// lookFor is look with another timeout.
+func (e *examination) lookFor(ctx context.Context, timeout time.Duration, name string, check func(context.Context) Check) {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	e.note(name, check(ctx))
+}
+
+func (e *examination) note(name string, all ...Check) {
+	for _, c := range all {
 		c.Name = name
 		e.checks = append(e.checks, c)
 	}

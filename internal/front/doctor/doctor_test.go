@@ -223,6 +223,30 @@ func TestEachThingThatBreaksIsFoundByItsCheck(t *testing.T) {
 	}
 }
 
+// TestBooksThatAreNotAddedUpInTime are no books that do not agree.
+func TestBooksThatAreNotAddedUpInTime(t *testing.T) {
+	t.Parallel()
+	in := installation(t, nil)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	began := clock.System(0).Now()
+	in.Ledger = func(ctx context.Context, _ *db.DB) error {
+		if until, ok := ctx.Deadline(); !ok || until.Sub(began) < time.Minute {
+			t.Errorf("the ledger is to be added up until %s", until)
+		}
+		cancel()
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	in.Invoices = func(ctx context.Context, _ *db.DB) error { return ctx.Err() }
+	r := doctor.Examine(ctx, in)
+	for _, name := range []string{"ledger", "invoices"} {
+		if c := finding(t, r, name); c.Status != doctor.Warn || c.Found != "not added up in time" {
+			t.Errorf("%s: %+v", name, c)
+		}
+	}
+}
+
 func must(t *testing.T, err error) {
 	t.Helper()
 	if err != nil {

@@ -228,25 +228,26 @@ func (e *examination) migrations(ctx context.Context) Check {
 }
 
 func (e *examination) ledger(ctx context.Context) Check {
-	if e.db == nil {
-		return skip("no database to look at")
-	}
-	if err := e.Ledger(ctx, e.db); err != nil {
-		return fail("stop selling (stead admin sections off orders wallet), keep a copy of the database, and report it with the message",
-			"%v", err)
-	}
-	return ok("every transaction sums to zero and every balance is that of its postings")
+	return e.sums(ctx, e.Ledger, "every transaction sums to zero and every balance is that of its postings")
 }
 
 func (e *examination) invoices(ctx context.Context) Check {
+	return e.sums(ctx, e.Invoices, "the numbers of invoices have no gap")
+}
+
+// sums checks what is added up from all rows of the books. When the time is up, nothing is known of them.
+func (e *examination) sums(ctx context.Context, addUp Ledger, good string) Check {
 	if e.db == nil {
 		return skip("no database to look at")
 	}
-	if err := e.Invoices(ctx, e.db); err != nil {
+	switch err := addUp(ctx, e.db); {
+	case err != nil && ctx.Err() != nil:
+		return warn("run stead doctor again when the database has less to do", "not added up in time")
+	case err != nil:
 		return fail("stop selling (stead admin sections off orders wallet), keep a copy of the database, and report it with the message",
 			"%v", err)
 	}
-	return ok("the numbers of invoices have no gap")
+	return ok("%s", good)
 }
 
 func (e *examination) jobs(ctx context.Context) Check {
