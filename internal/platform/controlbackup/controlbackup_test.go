@@ -361,6 +361,26 @@ func TestARestoreThatEndsHalfWayLeavesNoInstallation(t *testing.T) {
 	}
 }
 
+// TestClientsThatCannotBackUpOrRestoreAreRefused: an older one does not know what to dump, and those from 17 on restore by a setting
+// that servers before it refuse.
+func TestClientsThatCannotBackUpOrRestoreAreRefused(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		client, server int
+		good           bool
+	}{
+		{15, 15, true}, {16, 15, true}, {14, 15, false}, {17, 16, false}, {18, 15, false}, {16, 17, false}, {17, 17, true}, {18, 17, true},
+	} {
+		err := suits("pg_restore", c.client, c.server)
+		if (err == nil) != c.good {
+			t.Errorf("version %d for a server of version %d: %v", c.client, c.server, err)
+		}
+		if err != nil && !strings.Contains(err.Error(), fmt.Sprintf("postgresql-client-%d", c.server)) {
+			t.Errorf("the package is not named: %v", err)
+		}
+	}
+}
+
 // TestARestoreOfAFileReplacesAllOrNothing: the database with its key, also from staging on another disk.
 func TestARestoreOfAFileReplacesAllOrNothing(t *testing.T) {
 	t.Parallel()

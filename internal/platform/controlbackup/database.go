@@ -141,20 +141,47 @@ func dumpPostgres(ctx context.Context, d *db.DB, address, file string) (f figure
 
 var majorVersion = regexp.MustCompile(`\(PostgreSQL\) (\d+)`)
 
-// programOf refuses a client of PostgreSQL that is older than the server: it would not know what to dump.
+// programOf refuses a client of PostgreSQL that does not suit the server.
 func programOf(ctx context.Context, name string, server int) error {
 	out, err := exec.CommandContext(ctx, name, "--version").Output()
 	if err != nil {
-		return fmt.Errorf("%s cannot be run: install PostgreSQL's client programs of version %d or newer (Debian: postgresql-client): %w", name, server, err)
+		return fmt.Errorf("%s cannot be run: install PostgreSQL's client programs of version %d (Debian: postgresql-client-%d): %w", name, server, server, err)
 	}
 	m := majorVersion.FindSubmatch(out)
 	if m == nil {
 		return fmt.Errorf("%s --version says %q", name, out)
 	}
-	if client, err := strconv.Atoi(string(m[1])); err != nil || client < server {
-		return fmt.Errorf("%s is of version %s and the server of version %d: install client programs that are not older than the server", name, m[1], server)
+	client, err := strconv.Atoi(string(m[1]))
+	if err != nil {
+		return err
 	}
-	return nil
+	return suits(name, client, server)
+}
+
+// transactionTimeout is the first version of PostgreSQL that has the setting transaction_timeout. Its clients set it in every restore.
+const transactionTimeout = 17
+
+// suits refuses a client that is older than the server, because it would not know what to dump, and one that restores by
+// settings which the server has not.
+func suits(name string, client, server int) error {
+	if client >= server && (client < transactionTimeout || server >= transactionTimeout) {
+		return nil
+	}
+	why := "it does not know all that the server has"
+	if client > server {
+		why = "servers before 17 refuse what clients from 17 on restore"
+	}
+	return fmt.Errorf("%s is of version %d and the server of version %d: %s. Install the client programs of version %d "+
+		"(Debian: postgresql-client-%d), and let PATH find them before others (/usr/lib/postgresql/%d/bin)", name, client, server, why, server, server, server)
+}
+
+// mayRestore refuses a server into which the present pg_restore cannot restore.
+func mayRestore(ctx context.Context, address string) error {
+	server, err := serverVersion(ctx, address)
+	if err != nil {
+		return err
+	}
+	return programOf(ctx, "pg_restore", server)
 }
 
 // libpq are the parameters of an address that PostgreSQL's own programs know, of those that ours may have.
@@ -231,6 +258,9 @@ var ErrMayNotCreate = errors.New("the database user may not create databases: le
 
 // scratch makes a database of PostgreSQL beside that of the address, restored from a dump; drop removes it.
 func scratch(ctx context.Context, address, prefix, dumpFile string) (scratchAddress string, drop func() error, err error) {
+	if err := mayRestore(ctx, address); err != nil {
+		return "", nil, err
+	}
 	name := prefix + strings.ToLower(strings.ReplaceAll(secret.Token("", 8), "-", "_"))
 	if err := execute(ctx, address, `CREATE DATABASE `+pgx.Identifier{name}.Sanitize()); err != nil {
 		var pe *pgconn.PgError

@@ -411,11 +411,7 @@ func syncDir(dir string) error {
 }
 
 func (u unpacked) intoPostgres(ctx context.Context, to Target, suffix string, key []byte, r *Restored) (err error) {
-	server, err := serverVersion(ctx, to.Address)
-	if err != nil {
-		return err
-	}
-	if err := programOf(ctx, "pg_restore", server); err != nil {
+	if err := mayRestore(ctx, to.Address); err != nil {
 		return err
 	}
 	release, err := onlyRestore(ctx, to.Address)
