@@ -179,7 +179,7 @@ func (s *Service) Operations() []api.Route {
 			Errors:      []*fault.Def{fault.LimitReached, fault.PathNotAllowed, fault.DomainInvalid, fault.DomainUnavailable, fault.DomainVerificationRequired, fault.AlreadyExists},
 			Handle: func(ctx context.Context, p auth.Principal, in *createIn) (*domainWire, error) {
 				b := in.Body
-				return s.answer(ctx)(s.create(ctx, p.AccountID, in.Service, wish{
+				return s.answer(ctx)(s.create(ctx, p, in.Service, wish{
 					name: b.Name, kind: b.Kind, documentRoot: b.DocumentRoot, redirectTo: b.RedirectTo,
 				}))
 			},
@@ -224,7 +224,7 @@ func (s *Service) updateOperation(ctx context.Context, p auth.Principal, in *upd
 		}
 		c.primary = true
 	}
-	return s.answer(ctx)(s.update(ctx, p.AccountID, in.Service, in.HostedDomain, c))
+	return s.answer(ctx)(s.update(ctx, p, in.Service, in.HostedDomain, c))
 }
 
 func (s *Service) answer(ctx context.Context) func(domain, site.Site, error) (*domainWire, error) {

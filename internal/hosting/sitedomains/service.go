@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"stead.dev/stead/internal/hosting/site"
+	"stead.dev/stead/internal/platform/auth"
 	"stead.dev/stead/internal/platform/clock"
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/domainname"
@@ -184,8 +185,8 @@ func (s *Service) changeDomains(ctx context.Context, accountID, serviceID int64,
 	})
 }
 
-// create adds a domain to one of the account's services.
-func (s *Service) create(ctx context.Context, accountID, serviceID int64, w wish) (domain, site.Site, error) {
+// create adds a domain to one of the caller's services.
+func (s *Service) create(ctx context.Context, p auth.Principal, serviceID int64, w wish) (domain, site.Site, error) {
 	d, err := w.parse(s.ReservedDomains)
 	if err != nil {
 		return d, site.Site{}, err
@@ -195,12 +196,18 @@ func (s *Service) create(ctx context.Context, accountID, serviceID int64, w wish
 			return d, site.Site{}, err
 		}
 	}
+	accountID := p.AccountID
 	d.AccountID, d.ServiceID = accountID, serviceID
 	var on site.Site
 	err = s.changeDomains(ctx, accountID, serviceID, func(ctx context.Context, tx *db.Tx, found site.Site, all []domain) error {
 		on = found
 		if err := admit(on, all, d); err != nil {
 			return err
+		}
+		if p.OnlyService != 0 {
+			if err := s.admitVisit(ctx, tx, on, d.name); err != nil {
+				return err
+			}
 		}
 		id, err := s.insert(ctx, tx, found.Sandbox, d)
 		if err != nil {
@@ -227,12 +234,41 @@ func admit(on site.Site, all []domain, d domain) error {
 	return refuse(on.Limits, count(all), count(append(all, d)))
 }
 
-// update changes a domain of one of the account's services.
-func (s *Service) update(ctx context.Context, accountID, serviceID, id int64, c change) (domain, site.Site, error) {
+// admitVisit refuses a name to a reseller's client who was admitted to one service: all clients share the account, so that it may
+// use a name says nothing of theirs. The closest domain at or above the name must be the service's. Where there is none, the
+// account may have nothing of the domain that can be registered: no service, no registration and no claim.
+func (s *Service) admitVisit(ctx context.Context, q db.Querier, on site.Site, name string) error {
+	found, err := s.closest(ctx, q, on, append([]string{name}, domainname.Parents(name)...))
+	if err != nil || found == on.ServiceID || found == 0 && on.Sandbox { // a sandbox claims no names
+		return err
+	}
+	if found == 0 {
+		claimed, err := s.Claims.Verifications(ctx, q, on.AccountID, []string{name})
+		if _, ok := claimed[name]; err != nil || !ok {
+			return err
+		}
+	}
+	return fault.DomainUnavailable.Wrapf("hosting: %s is the account's, but not for service %d", name, on.ServiceID)
+}
+
+// closest is the account's service that has the first of these names which a service of it has; 0 when none has.
+func (s *Service) closest(ctx context.Context, q db.Querier, on site.Site, names []string) (serviceID int64, err error) {
+	by, err := s.HostedBy(ctx, q, on.AccountID, names)
+	for _, name := range names {
+		if id, ok := by[name]; ok {
+			return id, err
+		}
+	}
+	return 0, err
+}
+
+// update changes a domain of one of the caller's services.
+func (s *Service) update(ctx context.Context, p auth.Principal, serviceID, id int64, c change) (domain, site.Site, error) {
 	var (
 		d  domain
 		on site.Site
 	)
+	accountID := p.AccountID
 	err := s.changeDomains(ctx, accountID, serviceID, func(ctx context.Context, tx *db.Tx, found site.Site, all []domain) error {
 		on = found
 		old, err := s.collection().Get(ctx, tx, accountID, serviceID, id)
@@ -246,6 +282,15 @@ func (s *Service) update(ctx context.Context, accountID, serviceID, id int64, c 
 			return err
 		}
 		if c.primary && old.kind != Primary {
+			if p.OnlyService != 0 { // a primary domain has a zone of its own, which hides that of a domain above it
+				above, err := s.closest(ctx, tx, on, domainname.Parents(old.name))
+				if err != nil {
+					return err
+				}
+				if above != 0 && above != serviceID {
+					return fault.Conflict.Wrapf("hosting: service %d has a domain above %s", above, old.name)
+				}
+			}
 			if d, err = s.promote(ctx, tx, on, all, d); err != nil {
 				return err
 			}

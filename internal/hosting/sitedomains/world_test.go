@@ -17,6 +17,8 @@ import (
 	"stead.dev/stead/internal/hosting/site"
 	"stead.dev/stead/internal/hosting/site/sitetest"
 	"stead.dev/stead/internal/node"
+	"stead.dev/stead/internal/platform/api/apitest"
+	"stead.dev/stead/internal/platform/auth"
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/jobs"
 	"stead.dev/stead/internal/platform/outbox"
@@ -50,7 +52,10 @@ func newWorld(base sitetest.World, p fullPanel) *world {
 	w.Register(q.Workers())
 	w.events.Subscribe("service.*", w.Follow)
 	w.events.Subscribe("site_domain.verification_changed", w.Follow)
-	w.Mount(w.Operations())
+	// A reseller's client, who was admitted to service 10.
+	w.Mount(w.Operations(), apitest.Tokens{"visit": {
+		AccountID: owner, OnlyService: 10, FirstParty: true, Scopes: []string{auth.ScopeServicesRead, auth.ScopeServicesWrite},
+	}})
 	return w
 }
 
