@@ -27,15 +27,20 @@ type Config struct {
 // Service streams what changes.
 type Service struct {
 	Config
-	open semaphore.Keyed[int64] // streams, by account
+	open    semaphore.Keyed[int64] // streams, by account
+	clients semaphore.Keyed[int64] // those of resellers' clients, by service
 }
 
-// streamsMost bounds an account's streams on one replica: a browser needs one.
-const streamsMost = 20
+// These bound streams on one replica: a page needs one.
+const (
+	streamsMost = 20
+	// clientsMost bounds those of a service whose reseller's client opens them, so that one client takes none of the others'.
+	clientsMost = 5
+)
 
 // New makes the streams.
 func New(c Config) *Service {
-	return &Service{Config: c, open: semaphore.Keyed[int64]{Each: streamsMost}}
+	return &Service{Config: c, open: semaphore.Keyed[int64]{Each: streamsMost}, clients: semaphore.Keyed[int64]{Each: clientsMost}}
 }
 
 // Module is what the streams add to the program.
@@ -148,9 +153,13 @@ func (f filter) admits(c change) bool {
 
 // follow opens the events of the caller's account.
 func (s *Service) follow(ctx context.Context, p auth.Principal) (from *outbox.Follower, done func(), err error) {
-	release, ok := s.open.Acquire(p.AccountID)
+	open, key := &s.open, p.AccountID
+	if p.OnlyService != 0 {
+		open, key = &s.clients, p.OnlyService
+	}
+	release, ok := open.Acquire(key)
 	if !ok {
-		return nil, nil, fault.LimitReached.With(fault.Fields{"limit": "event_streams", "maximum": streamsMost})
+		return nil, nil, fault.LimitReached.With(fault.Fields{"limit": "event_streams", "maximum": open.Each})
 	}
 	from, err = s.Feed.Follow(ctx, p.AccountID)
 	if err != nil {

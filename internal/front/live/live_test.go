@@ -78,6 +78,7 @@ func engines(t *testing.T, f func(w *world)) {
 			"services": owner(0, auth.ScopeServicesRead),
 			"profile":  owner(0, auth.ScopeProfile),
 			"client":   owner(7, auth.ScopeServicesRead, auth.ScopeServicesWrite),
+			"another":  owner(8, auth.ScopeServicesRead, auth.ScopeServicesWrite),
 			"stranger": {AccountID: sitetest.Stranger, ApplicationID: 1, Scopes: auth.ReadScopes()},
 		}}}
 		w.start()
@@ -300,6 +301,23 @@ func TestAStreamGoesOnAfterTheServer(t *testing.T) {
 		}
 		if _, missed = w.follow("own", "/events/stream", s.last); !slices.Equal(missed, []string{"reset"}) {
 			t.Errorf("%d events come first, such as %v", len(missed), missed[:min(3, len(missed))])
+		}
+	})
+}
+
+// TestAClientTakesNoStreamOfOthers: a reseller's client has few for its service, and the reseller and other clients have theirs.
+func TestAClientTakesNoStreamOfOthers(t *testing.T) {
+	t.Parallel()
+	engines(t, func(w *world) {
+		for range 5 {
+			w.follow("client", "/services/7/events", "")
+		}
+		if _, status := w.open("client", "/services/7/events", ""); status == http.StatusOK {
+			t.Error("the client has one more")
+		}
+		w.follow("another", "/services/8/events", "")
+		for range 20 {
+			w.follow("own", "/events/stream", "")
 		}
 	})
 }

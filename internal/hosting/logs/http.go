@@ -255,7 +255,7 @@ const (
 func (s *Service) stream(ctx context.Context, p auth.Principal, serviceID int64, q panel.LogQuery, w http.ResponseWriter) error {
 	ctx, cancel := context.WithTimeout(ctx, sse.Life)
 	defer cancel()
-	lines, err := s.follow(ctx, p.AccountID, serviceID, q)
+	lines, err := s.follow(ctx, p, serviceID, q)
 	if err != nil {
 		return err
 	}

@@ -52,8 +52,9 @@ func engines(t *testing.T, f func(t *testing.T, w *world)) {
 		}
 		w.Service = New(Config{DB: w.DB, Services: base.Services, Panels: sitetest.Panels{"it": p, "bare": sitetest.Bare{}}, Ending: w.ending})
 		w.Mount(w.Operations(), apitest.Tokens{
-			"own": {AccountID: sitetest.Owner, ApplicationID: 1, Scopes: []string{"services:read"}},
-			"bad": {AccountID: sitetest.Owner, ApplicationID: 1, Scopes: []string{"profile"}},
+			"own":   {AccountID: sitetest.Owner, ApplicationID: 1, Scopes: []string{"services:read"}},
+			"visit": {AccountID: sitetest.Owner, OnlyService: 7, FirstParty: true, Scopes: []string{"services:read"}},
+			"bad":   {AccountID: sitetest.Owner, ApplicationID: 1, Scopes: []string{"profile"}},
 		})
 		w.server = httptest.NewServer(w.Edge)
 		t.Cleanup(w.server.Close)
@@ -282,6 +283,35 @@ func TestAnAccountHasSoManyStreams(t *testing.T) {
 		}
 		if !strings.Contains(refused, "panel_busy") && !strings.Contains(refused, "limit_reached") {
 			w.T.Errorf("%s", refused)
+		}
+	})
+}
+
+// TestAClientTakesNoStreamOfOthers: the streams of a reseller's client are counted for its service, and not for the account.
+func TestAClientTakesNoStreamOfOthers(t *testing.T) {
+	t.Parallel()
+	engines(t, func(t *testing.T, w *world) {
+		ctx, leave := context.WithCancel(w.T.Context())
+		defer leave()
+		follow := func(token string) int {
+			t.Helper()
+			res := w.ask(ctx, 7, token, url.Values{"follow": {"1"}})
+			t.Cleanup(func() { _ = res.Body.Close() })
+			return res.StatusCode
+		}
+		for range clientsMost {
+			if status := follow("visit"); status != http.StatusOK {
+				t.Fatalf("a client's stream: %d", status)
+			}
+		}
+		if status := follow("visit"); status == http.StatusOK {
+			t.Error("the client has one more")
+		}
+		if n := w.streams.InUse(); n != 0 {
+			t.Errorf("%d of the account's are taken", n)
+		}
+		if status := follow("own"); status != http.StatusOK {
+			t.Errorf("the owner's stream: %d", status)
 		}
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"io"
 
 	"stead.dev/stead/internal/hosting/site"
+	"stead.dev/stead/internal/platform/auth"
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/fault"
 	"stead.dev/stead/internal/platform/semaphore"
@@ -25,15 +26,20 @@ type Config struct {
 type Service struct {
 	Config
 	streams semaphore.Keyed[int64] // open ones, by account
+	clients semaphore.Keyed[int64] // those of resellers' clients, by service
 }
 
 // New makes the section.
 func New(c Config) *Service {
-	return &Service{Config: c, streams: semaphore.Keyed[int64]{Each: streamsMost}}
+	return &Service{Config: c, streams: semaphore.Keyed[int64]{Each: streamsMost}, clients: semaphore.Keyed[int64]{Each: clientsMost}}
 }
 
-// streamsMost bounds an account's streams on one replica.
-const streamsMost = 10
+// These bound streams on one replica.
+const (
+	streamsMost = 10 // of an account
+	// clientsMost bounds those of a service whose reseller's client opens them, so that one client takes none of the others'.
+	clientsMost = 4
+)
 
 // open finds the logs of one of the account's services.
 func (s *Service) open(ctx context.Context, accountID, serviceID int64) (panel.Logs, string, error) {
@@ -94,14 +100,18 @@ func refusal(err error) error {
 }
 
 // follow opens a stream; it must be closed.
-func (s *Service) follow(ctx context.Context, accountID, serviceID int64, q panel.LogQuery) (io.ReadCloser, error) {
-	logs, ref, err := s.open(ctx, accountID, serviceID)
+func (s *Service) follow(ctx context.Context, p auth.Principal, serviceID int64, q panel.LogQuery) (io.ReadCloser, error) {
+	logs, ref, err := s.open(ctx, p.AccountID, serviceID)
 	if err != nil {
 		return nil, err
 	}
-	done, ok := s.streams.Acquire(accountID)
+	streams, key := &s.streams, p.AccountID
+	if p.OnlyService != 0 {
+		streams, key = &s.clients, p.OnlyService
+	}
+	done, ok := streams.Acquire(key)
 	if !ok {
-		return nil, fault.LimitReached.With(fault.Fields{"limit": "log_streams", "maximum": streamsMost})
+		return nil, fault.LimitReached.With(fault.Fields{"limit": "log_streams", "maximum": streams.Each})
 	}
 	stream, err := logs.FollowLog(ctx, ref, q)
 	if err != nil {
