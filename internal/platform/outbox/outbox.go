@@ -202,11 +202,12 @@ func (o *Outbox) Settled(ctx context.Context, q db.Querier, subject string, id, 
 // Retention is how long events are kept for replay (resources, section 23).
 const Retention = 30 * 24 * time.Hour
 
-// Clean removes events older than Retention; a periodic job calls it. An event that is not delivered yet stays.
+// Clean removes events older than Retention; a periodic job calls it. An event that is not delivered yet stays. One that lies ahead,
+// because its sandbox's clock does, is as old as its delivery.
 func (o *Outbox) Clean(ctx context.Context) error {
 	return o.db.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
-		_, err := tx.Exec(ctx, `DELETE FROM outbox_events WHERE created_at < $1 AND (fanned_at IS NOT NULL OR NOT fan_out)`,
-			tx.Now.Add(-Retention))
+		_, err := tx.Exec(ctx, `DELETE FROM outbox_events WHERE created_at < $1 AND (fanned_at IS NOT NULL OR NOT fan_out)
+			OR created_at > $2 AND fanned_at < $1`, tx.Now.Add(-Retention), tx.Now)
 		return err
 	})
 }

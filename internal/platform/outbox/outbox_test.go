@@ -139,6 +139,40 @@ func TestOldEventsAreForgottenUnlessStillToBeTold(t *testing.T) {
 	})
 }
 
+// TestEventsThatLieAheadAreCleaned: a sandbox's clock may stand years ahead, and its events go with those of their day.
+func TestEventsThatLieAheadAreCleaned(t *testing.T) {
+	t.Parallel()
+	testkit.Engines(t, func(t *testing.T, d *db.DB, clk *clock.Fake) {
+		o := outbox.New(d)
+		o.Subscribe("*", func(context.Context, *db.Tx, outbox.Stored) error { return nil })
+		var left int
+		step := func(pause time.Duration, want int) {
+			t.Helper()
+			clk.Advance(pause)
+			err := o.Clean(t.Context())
+			if err == nil {
+				err = d.QueryRow(t.Context(), `SELECT count(*) FROM outbox_events`).Scan(&left)
+			}
+			if err != nil || left != want {
+				t.Errorf("%d events stay, want %d; error %v", left, want, err)
+			}
+		}
+		err := d.InTx(t.Context(), func(ctx context.Context, tx *db.Tx) error {
+			defer tx.Enter(7, tx.Now.AddDate(1, 0, 0))()
+			return o.Emit(ctx, tx, outbox.Event{Type: "order.paid", AccountID: 7, Subject: "order", SubjectID: 1})
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		step(2*outbox.Retention, 1) // it is not delivered
+		if _, err := o.Deliver(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		step(outbox.Retention, 1)
+		step(time.Second, 0)
+	})
+}
+
 // The relays of all replicas share the events, and each is delivered once.
 func TestEventsAreSharedByRelays(t *testing.T) {
 	t.Parallel()

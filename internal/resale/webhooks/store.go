@@ -257,7 +257,10 @@ func waiting(ctx context.Context, q db.Querier, now time.Time) ([]int64, error) 
 			WHERE d.endpoint_id = e.id AND d.status IN ('pending', 'sending') AND d.next_attempt_at <= $1)`, now)
 }
 
+// clean removes the events from before a time. Those of sandboxes may lie ahead of the real time: they are as old as the others
+// among which they were stored.
 func clean(ctx context.Context, tx *db.Tx, before time.Time) error {
-	_, err := tx.Exec(ctx, `DELETE FROM webhooks_events WHERE created_at < $1`, before)
+	_, err := tx.Exec(ctx, `DELETE FROM webhooks_events WHERE created_at < $1
+		OR id < (SELECT id FROM webhooks_events WHERE created_at < $1 ORDER BY created_at DESC LIMIT 1)`, before)
 	return err
 }

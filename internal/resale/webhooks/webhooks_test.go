@@ -634,6 +634,43 @@ func TestOneThatHangsDelaysNobody(t *testing.T) {
 	})
 }
 
+// TestEventsThatLieAheadAreCleaned: those of a sandbox whose clock stands years ahead go with the others of their day.
+func TestEventsThatLieAheadAreCleaned(t *testing.T) {
+	t.Parallel()
+	engines(t, func(t *testing.T, w *world) {
+		ahead := func() {
+			err := w.db.InTx(t.Context(), func(ctx context.Context, tx *db.Tx) error {
+				defer tx.Enter(2, tx.Now.AddDate(1, 0, 0))()
+				return w.out.Emit(ctx, tx, outbox.Event{Type: "service.updated", AccountID: 2, Subject: "service", SubjectID: 8, Data: object{"id": 8}})
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		stay := func(want int) {
+			t.Helper()
+			var n int
+			err := w.Clean(t.Context())
+			if err == nil {
+				err = w.db.QueryRow(t.Context(), `SELECT count(*) FROM webhooks_events`).Scan(&n)
+			}
+			if err != nil || n != want {
+				t.Errorf("%d events stay, want %d; error %v", n, want, err)
+			}
+		}
+		ahead()
+		w.fanOut()
+		w.happen(1, 7)
+		w.fanOut()
+		w.clk.Advance(webhooks.Retention)
+		stay(2)
+		ahead()
+		w.fanOut()
+		w.clk.Advance(time.Second)
+		stay(1)
+	})
+}
+
 func TestRetryAfterIsReadInBothForms(t *testing.T) {
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	for value, want := range map[string]time.Duration{
