@@ -191,12 +191,12 @@ func types(events []pending) string {
 	return strings.Join(names, ", ")
 }
 
-// Settled reports whether the subscribers have handled all events of a subject before the one with that sequence.
-// Several jobs deliver events, so a later one may be delivered first; a subscriber that keeps their order asks here.
-func (o *Outbox) Settled(ctx context.Context, q db.Querier, subject string, id, sequence int64) (settled bool, err error) {
-	err = q.QueryRow(ctx, `SELECT NOT EXISTS (SELECT 1 FROM outbox_events
-		WHERE subject = $1 AND subject_id = $2 AND sequence < $3 AND fan_out AND fanned_at IS NULL)`, subject, id, sequence).Scan(&settled)
-	return settled, err
+// Settled is the condition, for the queries of subscribers that keep the order of a subject's events, that the subscribers have
+// handled all events of a subject before the one with that sequence: several lanes deliver events, so a later one may come first.
+// The arguments are columns of such a query.
+func Settled(subject, id, sequence string) string {
+	return `NOT EXISTS (SELECT 1 FROM outbox_events earlier WHERE earlier.subject = ` + subject + ` AND earlier.subject_id = ` + id + `
+		AND earlier.sequence < ` + sequence + ` AND ` + isWaiting + `)`
 }
 
 // Retention is how long events are kept for replay (resources, section 23).

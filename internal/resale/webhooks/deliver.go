@@ -20,8 +20,8 @@ const (
 	turnTime       = 30 * time.Second
 )
 
-// unsettled is the delay for an event whose predecessor of the same subject is not settled.
-const unsettled = time.Second
+// settlePause is the delay for an event whose predecessor of the same subject is not settled.
+const settlePause = time.Second
 
 // work is the next attempt.
 type work struct {
@@ -87,33 +87,27 @@ func (s *Service) proceed(ctx context.Context, tx *db.Tx, e *endpoint, lease str
 
 // next selects the next delivery of an endpoint.
 func (s *Service) next(ctx context.Context, tx *db.Tx, e endpoint) (*work, error) {
-	due, err := candidates(ctx, tx, e.id, tx.Now)
+	d, found, err := nextDue(ctx, tx, e.id, tx.Now)
 	if err != nil {
 		return nil, err
 	}
-	for _, d := range due {
-		settled, err := s.Events.Settled(ctx, tx, d.subject, d.subjectID, d.sequence)
-		if err != nil {
-			return nil, err
+	if !found {
+		some, err := unsettled(ctx, tx, e.id, tx.Now)
+		if err == nil && some {
+			err = s.wake(ctx, tx, e.id, tx.Now.Add(settlePause))
 		}
-		if !settled {
-			continue
-		}
-		v, err := eventOf(ctx, tx, e.accountID, d.eventUID)
-		if err != nil {
-			return nil, err
-		}
-		secrets, err := s.secrets(e, tx.Now)
-		if err != nil {
-			return nil, err
-		}
-		d.state = Sending
-		return &work{endpoint: e, delivery: d, body: []byte(v.body), secrets: secrets}, putDelivery(ctx, tx, d)
+		return nil, err
 	}
-	if len(due) > 0 {
-		return nil, s.wake(ctx, tx, e.id, tx.Now.Add(unsettled))
+	v, err := eventOf(ctx, tx, e.accountID, d.eventUID)
+	if err != nil {
+		return nil, err
 	}
-	return nil, nil
+	secrets, err := s.secrets(e, tx.Now)
+	if err != nil {
+		return nil, err
+	}
+	d.state = Sending
+	return &work{endpoint: e, delivery: d, body: []byte(v.body), secrets: secrets}, putDelivery(ctx, tx, d)
 }
 
 // release releases the endpoint before everything was sent, to continue in another turn.

@@ -19,7 +19,8 @@ func TestNoQueryReadsAWholeTable(t *testing.T) {
 		for name, ask := range map[string]func(q db.Querier) error{
 			"endpoints":  func(q db.Querier) error { _, err := endpointsOf(ctx, q, 1, ""); return err },
 			"deliveries": func(q db.Querier) error { _, err := deliveriesOf(ctx, q, 1); return err },
-			"candidates": func(q db.Querier) error { _, err := candidates(ctx, q, 1, now); return err },
+			"next":       func(q db.Querier) error { _, _, err := nextDue(ctx, q, 1, now); return err },
+			"unsettled":  func(q db.Querier) error { _, err := unsettled(ctx, q, 1, now); return err },
 			"waiting":    func(q db.Querier) error { _, err := waiting(ctx, q, now); return err },
 			"events":     func(q db.Querier) error { _, _, err := listEvents(ctx, q, 1, filter{}, first); return err },
 			"of a type": func(q db.Querier) error {

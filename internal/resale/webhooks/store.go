@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"stead.dev/stead/internal/platform/db"
+	"stead.dev/stead/internal/platform/outbox"
 	"stead.dev/stead/internal/platform/page"
 )
 
@@ -193,13 +194,25 @@ func hastenAll(ctx context.Context, tx *db.Tx, endpointID int64) error {
 // The queries below name both open states even where one is meant: the indexes of open deliveries are partial, and the
 // planner uses them only when the condition is stated.
 
-// candidates are due deliveries without an open predecessor of the same subject, the longest due first.
-func candidates(ctx context.Context, q db.Querier, endpointID int64, now time.Time) ([]delivery, error) {
-	return db.Collect(ctx, q, deliveryRows.Scan, `SELECT `+deliveryRows.Columns()+deliveryFrom+`
-		WHERE d.endpoint_id = $1 AND d.status IN ('pending', 'sending') AND d.status = 'pending' AND d.next_attempt_at <= $2 AND NOT EXISTS (
-			SELECT 1 FROM webhooks_deliveries o WHERE o.endpoint_id = d.endpoint_id AND o.subject = d.subject
-			AND o.subject_id = d.subject_id AND o.sequence < d.sequence AND o.status IN ('pending', 'sending'))
-		ORDER BY d.next_attempt_at, d.id LIMIT 20`, endpointID, now)
+// isNext is the condition of an endpoint's due deliveries without an open predecessor of the same subject.
+const isNext = `d.endpoint_id = $1 AND d.status IN ('pending', 'sending') AND d.status = 'pending' AND d.next_attempt_at <= $2 AND NOT EXISTS (
+	SELECT 1 FROM webhooks_deliveries o WHERE o.endpoint_id = d.endpoint_id AND o.subject = d.subject
+	AND o.subject_id = d.subject_id AND o.sequence < d.sequence AND o.status IN ('pending', 'sending'))`
+
+// nextDue returns the delivery that is due longest among those that may be sent now; false when there is none.
+func nextDue(ctx context.Context, q db.Querier, endpointID int64, now time.Time) (delivery, bool, error) {
+	d, err := deliveryRows.Scan(q.QueryRow(ctx, `SELECT `+deliveryRows.Columns()+deliveryFrom+` WHERE `+isNext+`
+		AND `+outbox.Settled("d.subject", "d.subject_id", "d.sequence")+` ORDER BY d.next_attempt_at, d.id LIMIT 1`, endpointID, now))
+	if errors.Is(err, db.ErrNoRows) {
+		return d, false, nil
+	}
+	return d, err == nil, err
+}
+
+// unsettled reports whether deliveries wait for an earlier event of their subject that the outbox still has to deliver.
+func unsettled(ctx context.Context, q db.Querier, endpointID int64, now time.Time) (some bool, err error) {
+	err = q.QueryRow(ctx, `SELECT EXISTS (SELECT 1`+deliveryFrom+` WHERE `+isNext+`)`, endpointID, now).Scan(&some)
+	return some, err
 }
 
 // reopen returns the deliveries of a dead worker to the queue.

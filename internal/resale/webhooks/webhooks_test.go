@@ -606,6 +606,41 @@ func TestNothingIsLostWhenWorkersDie(t *testing.T) {
 	})
 }
 
+// TestUnsettledSubjectsDelayNoOther: while a subscriber does not take an event, the later ones of its subject wait for it, and those
+// of other subjects do not, however many wait.
+func TestUnsettledSubjectsDelayNoOther(t *testing.T) {
+	t.Parallel()
+	engines(t, func(t *testing.T, w *world) {
+		rc := newReceiver(t, nil)
+		id, _ := w.endpoint(rc.URL)
+		const waiting = 25
+		for range 2 {
+			for service := range int64(waiting) {
+				w.happen(1, service+1)
+			}
+		}
+		w.happen(1, 99)
+		told, err := db.Collect(t.Context(), w.db, func(r db.Row) (uid string, err error) { err = r.Scan(&uid); return uid, err },
+			`SELECT uid FROM outbox_events WHERE sequence = 2 OR subject_id = 99 ORDER BY id`)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, uid := range told {
+			if err := w.out.FanOut(t.Context(), uid); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if w.deliver(id); len(rc.all()) != 1 || !bytes.Contains(rc.all()[0].body, []byte(`"client-99"`)) {
+			t.Errorf("%d have arrived before the earlier events", len(rc.all()))
+		}
+		w.fanOut()
+		w.clk.Advance(time.Second)
+		if w.deliver(id); len(rc.all()) < 50 { // a turn
+			t.Errorf("%d have arrived", len(rc.all()))
+		}
+	})
+}
+
 // TestOneThatHangsDelaysNobody runs the queue in earnest.
 func TestOneThatHangsDelaysNobody(t *testing.T) {
 	engines(t, func(t *testing.T, w *world) {
