@@ -20,6 +20,14 @@ const (
 	turnTime       = 30 * time.Second
 )
 
+const (
+	// mostSending bounds the endpoints of an account that this process sends to at a time, an eighth of the workers: addresses that
+	// answer slowly delay the account's own deliveries, and no others.
+	mostSending = 8
+	// sendingPause is how long an endpoint above that bound waits.
+	sendingPause = 5 * time.Second
+)
+
 // settlePause is the delay for an event whose predecessor of the same subject is not settled.
 const settlePause = time.Second
 
@@ -35,7 +43,8 @@ type work struct {
 // pause, or after its turn.
 func (s *Service) Deliver(ctx context.Context, endpointID int64) error {
 	lease, began := secret.Token("", 12), s.Clock.Now()
-	w, err := s.take(ctx, endpointID, lease)
+	w, done, err := s.take(ctx, endpointID, lease)
+	defer done()
 	for sent := 1; err == nil && w != nil; sent++ {
 		o, sendErr := s.send(ctx, *w)
 		if sendErr != nil {
@@ -52,14 +61,24 @@ func (s *Service) Deliver(ctx context.Context, endpointID int64) error {
 
 // take leases the endpoint and returns the first delivery; nil when there is nothing to do now. It locks the endpoint's
 // row, so the reader of that row sees everything written before the job started: this job, or the holder of the lease.
-func (s *Service) take(ctx context.Context, id int64, lease string) (w *work, err error) {
+// done ends what mostSending counts.
+func (s *Service) take(ctx context.Context, id int64, lease string) (w *work, done func(), err error) {
+	done = func() {}
 	err = s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
-		w = nil
+		done() // the transaction is repeated
+		w, done = nil, func() {}
 		e, found, err := lockEndpoint(ctx, tx, id)
 		if err != nil || !found || e.leased(tx.Now) {
 			return err // the holder of the lease looks again before it ends
 		}
 		if e.open(tx.Now) {
+			release, ok := s.sending.Acquire(e.accountID)
+			if !ok {
+				until := tx.Now.Add(sendingPause)
+				e.notBefore = &until
+				return errors.Join(putEndpoint(ctx, tx, e), s.wake(ctx, tx, id, until))
+			}
+			done = release
 			if err := reopen(ctx, tx, id); err != nil {
 				return err
 			}
@@ -67,7 +86,7 @@ func (s *Service) take(ctx context.Context, id int64, lease string) (w *work, er
 		w, err = s.proceed(ctx, tx, &e, lease)
 		return err
 	})
-	return w, err
+	return w, done, err
 }
 
 // proceed returns the next delivery of an endpoint and leases the endpoint for it; without one it releases the

@@ -12,6 +12,9 @@ const (
 	LeaseFor   = leaseFor
 	FailingFor = failingFor
 	Retention  = retention
+
+	MostSending  = mostSending
+	SendingPause = sendingPause
 )
 
 // Attempts is how often an event is sent before it is given up.
@@ -19,7 +22,8 @@ func Attempts() int { return len(schedule) + 1 }
 
 // DieAfterSending is a worker that ends between sending and writing what became of it.
 func (s *Service) DieAfterSending(ctx context.Context, endpointID int64) (sent bool, err error) {
-	w, err := s.take(ctx, endpointID, secret.Token("", 12))
+	w, done, err := s.take(ctx, endpointID, secret.Token("", 12))
+	defer done()
 	if err != nil || w == nil {
 		return false, err
 	}
@@ -29,7 +33,8 @@ func (s *Service) DieAfterSending(ctx context.Context, endpointID int64) (sent b
 
 // DieBeforeSending is one that ends sooner.
 func (s *Service) DieBeforeSending(ctx context.Context, endpointID int64) error {
-	_, err := s.take(ctx, endpointID, secret.Token("", 12))
+	_, done, err := s.take(ctx, endpointID, secret.Token("", 12))
+	done()
 	return err
 }
 

@@ -14,6 +14,7 @@ import (
 	"stead.dev/stead/internal/platform/outbox"
 	"stead.dev/stead/internal/platform/outgoing"
 	"stead.dev/stead/internal/platform/secret"
+	"stead.dev/stead/internal/platform/semaphore"
 )
 
 // Worlds reports which accounts are resellers', and which of these are sandboxes.
@@ -43,11 +44,16 @@ type Config struct {
 type Service struct {
 	Config
 	client *outgoing.Client
+	// sending bounds the endpoints of an account that are sent to at a time.
+	sending semaphore.Keyed[int64]
 }
 
 // New makes the section.
 func New(c Config) *Service {
-	return &Service{Config: c, client: outgoing.New(outgoing.Config{AllowLoopback: c.AllowLoopback, Timeout: timeout})}
+	return &Service{
+		Config: c, client: outgoing.New(outgoing.Config{AllowLoopback: c.AllowLoopback, Timeout: timeout}),
+		sending: semaphore.Keyed[int64]{Each: mostSending},
+	}
 }
 
 // Audience lists the accounts to which events of the whole platform are told: each gets an event of its own.

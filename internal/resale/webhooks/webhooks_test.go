@@ -669,6 +669,49 @@ func TestOneThatHangsDelaysNobody(t *testing.T) {
 	})
 }
 
+// TestSlowEndpointsOfAnAccountDelayNoOther: an account has so many deliveries at a time, and what is above that waits.
+func TestSlowEndpointsOfAnAccountDelayNoOther(t *testing.T) {
+	t.Parallel()
+	engines(t, func(t *testing.T, w *world) {
+		release := make(chan struct{})
+		slow := newReceiver(t, func(int, http.ResponseWriter, *http.Request) { <-release })
+		quick := newReceiver(t, nil)
+		var endpoints []int64
+		for range webhooks.MostSending {
+			id, _ := w.endpoint(slow.URL)
+			endpoints = append(endpoints, id)
+		}
+		above, _ := w.endpoint(quick.URL)
+		other := int64(w.must(http.StatusCreated, "other", "POST", "webhooks", fmt.Sprintf(`{"url": %q}`, quick.URL))["id"].(float64))
+		w.happen(1, 7)
+		w.happen(3, 8)
+		w.fanOut()
+
+		var sending sync.WaitGroup
+		end := sync.OnceFunc(func() { close(release); sending.Wait() })
+		t.Cleanup(end)
+		for _, id := range endpoints {
+			sending.Go(func() {
+				if err := w.Deliver(context.WithoutCancel(t.Context()), id); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		testkit.Eventually(t, time.Minute, func() bool { return len(slow.all()) == len(endpoints) }, "the slow ones are asked")
+		if w.deliver(above); len(quick.all()) != 0 {
+			t.Errorf("%d are sent above the bound", len(quick.all()))
+		}
+		if w.deliver(other); len(quick.all()) != 1 {
+			t.Errorf("another account has %d", len(quick.all()))
+		}
+		end()
+		w.clk.Advance(webhooks.SendingPause)
+		if w.deliver(above); len(quick.all()) != 2 {
+			t.Errorf("%d have arrived after a pause", len(quick.all()))
+		}
+	})
+}
+
 // TestEventsThatLieAheadAreCleaned: those of a sandbox whose clock stands years ahead go with the others of their day.
 func TestEventsThatLieAheadAreCleaned(t *testing.T) {
 	t.Parallel()
