@@ -124,6 +124,7 @@ func TestFilesOfABrandAreFoundByTheirContent(t *testing.T) {
 		for _, path := range []string{
 			BrandPath, BrandPath + "logo", BrandPath + "logo-.png", strings.Replace(logo, ".png", ".svg", 1), strings.Replace(logo, "logo-", "icon-x", 1),
 			BrandPath + "style-red.css", BrandPath + "style-0f5fa8.js", BrandPath + "style-0f5fa8.css.css", logo + "/..",
+			BrandPath + "logo-%00.png", BrandPath + "logo-%ff.png", BrandPath + "%00-0f.png", BrandPath + "%ff-0f.png",
 		} {
 			if r := w.get(path); r.StatusCode != http.StatusNotFound || r.Header.Get("Cache-Control") != "no-store" {
 				t.Errorf("%s: %d", path, r.StatusCode)

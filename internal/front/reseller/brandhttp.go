@@ -2,6 +2,7 @@ package reseller
 
 import (
 	"context"
+	"encoding/hex"
 	"errors"
 	"net/http"
 	"strings"
@@ -127,6 +128,8 @@ func (s *Service) BrandHandler() http.Handler {
 		var err error
 		if kind == "style" && end == "css" && brand.IsColor("#"+hash) {
 			p = brand.Picture{Type: "text/css; charset=utf-8", Content: []byte((brand.Brand{Color: "#" + hash}).StyleSheet())}
+		} else if _, malformed := hex.DecodeString(hash); malformed != nil || kind != brand.LogoKind && kind != brand.IconKind {
+			err = fault.NotFound.New() // the database need not take such a text
 		} else if p, err = picture(r.Context(), s.DB, kind, hash); err == nil && p.File(kind) != name {
 			err = fault.NotFound.New()
 		}
