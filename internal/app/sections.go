@@ -395,7 +395,7 @@ func (c *core) oldestJobs(ctx context.Context) (map[string]time.Duration, error)
 // introduce gives each section what it needs of the others. All of them must exist.
 func (c *core) introduce() {
 	c.accounts.Connect(account.Needs{Grants: accountGrants{c.oauth, c.devices}, Referrals: c.loyalty})
-	c.catalog.Connect(catalog.Needs{Audience: c.webhooks, Rates: c.reseller})
+	c.catalog.Connect(catalog.Needs{Audience: c.webhooks, Rates: c.reseller, Worlds: c.accounts})
 	c.oauth.Connect(oauth.Needs{Ending: applicationEnds{c.accounts, c.devices}.ended})
 	c.notifications.Connect(notifications.Needs{Pushes: c.devices})
 	c.announcements.Connect(announcements.Needs{

@@ -186,7 +186,7 @@ func TestAPlanThatTheFileNoLongerNamesIsOffSaleAndComesBack(t *testing.T) {
 			t.Errorf("offer of a withdrawn plan: %+v, %v", o, err)
 		}
 		err = d.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
-			if ok, err := s.Take(ctx, tx, two, 1); ok || err != nil {
+			if ok, err := s.Take(ctx, tx, buyer, two, 1); ok || err != nil {
 				t.Errorf("take of a withdrawn plan: %v, %v", ok, err)
 			}
 			return nil
@@ -236,6 +236,48 @@ func TestAnOfferIsThePlanAtThePriceOfAPeriod(t *testing.T) {
 	})
 }
 
+// buyer is an account of the live world, and player a sandbox.
+const buyer, player = 1, 99
+
+// worlds knows the sandbox.
+type worlds struct{}
+
+func (worlds) Sandbox(_ context.Context, _ db.Querier, accountID int64) (bool, error) {
+	return accountID == player, nil
+}
+
+// TestASandboxTakesNothingFromTheStock: its services neither use up what customers buy, nor give anything back.
+func TestASandboxTakesNothingFromTheStock(t *testing.T) {
+	t.Parallel()
+	testkit.Engines(t, func(t *testing.T, d *db.DB, _ *clock.Fake) {
+		s := newService(d)
+		imported(t, d, s, small)
+		one := planID(t, d, "one")
+		take := func(accountID, service int64, want bool) {
+			t.Helper()
+			if err := d.InTx(t.Context(), func(ctx context.Context, tx *db.Tx) error {
+				ok, err := s.Take(ctx, tx, accountID, one, service)
+				if ok != want {
+					t.Errorf("account %d takes service %d: %v", accountID, service, ok)
+				}
+				return err
+			}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for service := range int64(3) { // one more than there are
+			take(player, service, true)
+		}
+		take(buyer, 10, true)
+		take(buyer, 11, true)
+		take(buyer, 12, false)
+		if err := d.InTx(t.Context(), func(ctx context.Context, tx *db.Tx) error { return s.Return(ctx, tx, one, 0) }); err != nil {
+			t.Fatal(err)
+		}
+		take(buyer, 12, false)
+	})
+}
+
 func TestTheLastOneIsSoldOnce(t *testing.T) {
 	t.Parallel()
 	testkit.Engines(t, func(t *testing.T, d *db.DB, _ *clock.Fake) {
@@ -251,7 +293,7 @@ func TestTheLastOneIsSoldOnce(t *testing.T) {
 		for service := range int64(8) {
 			wg.Go(func() {
 				err := d.InTx(t.Context(), func(ctx context.Context, tx *db.Tx) error {
-					ok, err := s.Take(ctx, tx, one, service)
+					ok, err := s.Take(ctx, tx, buyer, one, service)
 					if ok {
 						tx.OnCommit(func() { mu.Lock(); sold++; last = service; mu.Unlock() })
 					}
@@ -270,7 +312,7 @@ func TestTheLastOneIsSoldOnce(t *testing.T) {
 			t.Errorf("offer: %+v, %v", o, err)
 		}
 		if err := d.InTx(t.Context(), func(ctx context.Context, tx *db.Tx) error {
-			if ok, err := s.Take(ctx, tx, planID(t, tx, "two"), 1); !ok || err != nil {
+			if ok, err := s.Take(ctx, tx, buyer, planID(t, tx, "two"), 1); !ok || err != nil {
 				t.Errorf("take of a plan without a stock: %v, %v", ok, err)
 			}
 			return nil
@@ -301,7 +343,7 @@ func TestWhatNoStockCountedIsNotSoldAgain(t *testing.T) {
 		take := func(service int64) (ok bool) {
 			t.Helper()
 			err := d.InTx(t.Context(), func(ctx context.Context, tx *db.Tx) (err error) {
-				ok, err = s.Take(ctx, tx, one, service)
+				ok, err = s.Take(ctx, tx, buyer, one, service)
 				return err
 			})
 			if err != nil {
@@ -460,7 +502,7 @@ func TestAResellerSeesWhatItPays(t *testing.T) {
 	s := newService(d)
 	imported(t, d, s, small)
 	retail, _ := get(t, serve(t, s, d, clk), "/api/v1/catalog")
-	s.Connect(Needs{Audience: audience{}, Rates: quarterOff{}})
+	s.Connect(Needs{Audience: audience{}, Rates: quarterOff{}, Worlds: worlds{}})
 	status, body := get(t, serve(t, s, d, clk), "/api/v1/catalog")
 	if retail != http.StatusOK || status != http.StatusOK {
 		t.Fatalf("%d %s", status, body)

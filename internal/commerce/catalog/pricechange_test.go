@@ -25,7 +25,7 @@ func (a audience) Audience(context.Context, db.Querier) ([]int64, error) { retur
 // newService is the section, whose events a test keeps.
 func newService(d *db.DB) *Service {
 	s := New(Config{DB: d, Events: &outboxtest.Recorder{}})
-	s.Connect(Needs{Audience: audience{}, Rates: sale.Retail{}})
+	s.Connect(Needs{Audience: audience{}, Rates: sale.Retail{}, Worlds: worlds{}})
 	return s
 }
 
@@ -34,7 +34,7 @@ func TestAnotherPriceIsToldOnce(t *testing.T) {
 	testkit.Engines(t, func(t *testing.T, d *db.DB, _ *clock.Fake) {
 		told := &outboxtest.Recorder{}
 		s := New(Config{DB: d, Events: told})
-		s.Connect(Needs{Audience: audience{7, 9}, Rates: sale.Retail{}})
+		s.Connect(Needs{Audience: audience{7, 9}, Rates: sale.Retail{}, Worlds: worlds{}})
 		imported(t, d, s, small)
 		one := planID(t, d, "one")
 		dearer := strings.NewReplacer("usd_cents: 500,", "usd_cents: 650,", "setup_usd_cents: 50}", "setup_usd_cents: 60}, {months: 6, usd_cents: 2000}").Replace(small)

@@ -31,10 +31,16 @@ type Audience interface {
 	Audience(ctx context.Context, q db.Querier) ([]int64, error)
 }
 
+// Worlds distinguishes sandboxes of resellers from the live world.
+type Worlds interface {
+	Sandbox(ctx context.Context, q db.Querier, accountID int64) (bool, error)
+}
+
 // Needs is what the section needs of others; every field is required.
 type Needs struct {
 	Audience Audience
 	Rates    sale.Rates
+	Worlds   Worlds
 }
 
 // Service reads and fills the catalog.
@@ -118,11 +124,18 @@ func periods(prices []price) string {
 }
 
 // Take counts the sale of a plan to a service against its stock and returns whether one was left. One statement checks and
-// counts, so the last one is sold once. Plans without a stock are not counted: all buyers would wait for the lock of one row.
-func (s *Service) Take(ctx context.Context, tx *db.Tx, planID, serviceID int64) (bool, error) {
+// counts, so the last one is sold once. Plans without a stock are not counted: all buyers would wait for the lock of one row. Nor
+// are services of sandboxes: they take nothing from who pays.
+func (s *Service) Take(ctx context.Context, tx *db.Tx, accountID, planID, serviceID int64) (bool, error) {
+	var sandbox bool
 	unbounded, taken := 0, int64(0)
 	err := tx.QueryRow(ctx, `SELECT COUNT(*) FROM catalog_plans WHERE id = $1 AND available AND stock IS NULL`, planID).Scan(&unbounded)
 	if err == nil && unbounded == 0 {
+		sandbox, err = s.Worlds.Sandbox(ctx, tx, accountID)
+	}
+	if err == nil && sandbox {
+		err = tx.QueryRow(ctx, `SELECT COUNT(*) FROM catalog_plans WHERE id = $1 AND available`, planID).Scan(&unbounded)
+	} else if err == nil && unbounded == 0 {
 		taken, err = tx.Exec(ctx, `UPDATE catalog_plans SET sold = sold + 1 WHERE id = $1 AND available AND sold < stock`, planID)
 	}
 	if err == nil && taken == 1 {

@@ -92,7 +92,7 @@ func (shelf) Offer(ctx context.Context, q db.Querier, planID int64, months int) 
 	return o, nil
 }
 
-func (shelf) Take(ctx context.Context, tx *db.Tx, planID, _ int64) (bool, error) {
+func (shelf) Take(ctx context.Context, tx *db.Tx, _, planID, _ int64) (bool, error) {
 	n, err := tx.Exec(ctx, `UPDATE test_stock SET sold = sold + 1 WHERE plan_id = $1 AND sold < stock`, planID)
 	return n == 1, err
 }

@@ -16,9 +16,9 @@ import (
 type Catalog interface {
 	// Offer prices a plan; 0 months ask for its shortest period.
 	Offer(ctx context.Context, q db.Querier, planID int64, months int) (sale.Offer, error)
-	// Take counts the service against the plan's stock; false when there is none left
+	// Take counts the service of an account against the plan's stock; false when there is none left
 	// or the plan is off sale. Return undoes it.
-	Take(ctx context.Context, tx *db.Tx, planID, serviceID int64) (bool, error)
+	Take(ctx context.Context, tx *db.Tx, accountID, planID, serviceID int64) (bool, error)
 	Return(ctx context.Context, tx *db.Tx, planID, serviceID int64) error
 }
 
@@ -258,7 +258,7 @@ func (s *Service) carryOut(ctx context.Context, tx *db.Tx, o order, seen []item)
 				return order{}, err
 			}
 		}
-		if err := s.begin(ctx, tx, i); err != nil {
+		if err := s.begin(ctx, tx, o.accountID, i); err != nil {
 			return order{}, err
 		}
 	}
@@ -293,12 +293,12 @@ func (s *Service) unpaid(ctx context.Context, tx *db.Tx, o order, reason error) 
 }
 
 // begin takes an item of a paid order off the stock and begins its service.
-func (s *Service) begin(ctx context.Context, tx *db.Tx, i item) error {
+func (s *Service) begin(ctx context.Context, tx *db.Tx, accountID int64, i item) error {
 	if i.serviceID == nil {
 		return nil
 	}
 	if i.planID != nil {
-		taken, err := s.Catalog.Take(ctx, tx, *i.planID, *i.serviceID)
+		taken, err := s.Catalog.Take(ctx, tx, accountID, *i.planID, *i.serviceID)
 		if err != nil {
 			return err
 		}

@@ -54,7 +54,7 @@ func (s *Service) TakeOver(ctx context.Context, tx *db.Tx, w Import) (serviceID 
 		return 0, 0, err
 	}
 	// A plan without stock, or off sale, counts no further service, and has this one all the same.
-	if _, err := s.Catalog.Take(ctx, tx, offer.PlanID, serviceID); err != nil {
+	if _, err := s.Catalog.Take(ctx, tx, w.AccountID, offer.PlanID, serviceID); err != nil {
 		return 0, 0, err
 	}
 	o.items = []item{{

@@ -32,8 +32,8 @@ type Plans interface {
 	Changes(ctx context.Context, q db.Querier, planID int64, months int) ([]sale.Offer, error)
 	// Terms returns those of the plans' products.
 	Terms(ctx context.Context, q db.Querier, planIDs []int64) (map[int64]sale.Terms, error)
-	// Take counts the service against the plan's stock; false when there is none left. Return undoes it.
-	Take(ctx context.Context, tx *db.Tx, planID, serviceID int64) (bool, error)
+	// Take counts the service of an account against the plan's stock; false when there is none left. Return undoes it.
+	Take(ctx context.Context, tx *db.Tx, accountID, planID, serviceID int64) (bool, error)
 	Return(ctx context.Context, tx *db.Tx, planID, serviceID int64) error
 }
 

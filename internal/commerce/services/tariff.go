@@ -298,7 +298,7 @@ func (s *Service) tellUpdated(ctx context.Context, tx *db.Tx, id int64, previous
 
 // move gives a locked service another plan, and has the panel follow.
 func (s *Service) move(ctx context.Context, tx *db.Tx, r record, offer sale.Offer) error {
-	taken, err := s.Plans.Take(ctx, tx, offer.PlanID, r.id)
+	taken, err := s.Plans.Take(ctx, tx, r.accountID, offer.PlanID, r.id)
 	if err != nil {
 		return err
 	}

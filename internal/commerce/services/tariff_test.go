@@ -129,8 +129,8 @@ func (plans) Terms(_ context.Context, _ db.Querier, planIDs []int64) (map[int64]
 	return all, nil
 }
 
-func (plans) Take(_ context.Context, _ *db.Tx, id, _ int64) (bool, error) { return id != 6, nil }
-func (plans) Return(context.Context, *db.Tx, int64, int64) error          { return nil }
+func (plans) Take(_ context.Context, _ *db.Tx, _, id, _ int64) (bool, error) { return id != 6, nil }
+func (plans) Return(context.Context, *db.Tx, int64, int64) error             { return nil }
 
 func engines(t *testing.T, f func(t *testing.T, w *world)) {
 	t.Helper()
@@ -491,7 +491,7 @@ func (p restocked) Changes(ctx context.Context, q db.Querier, id int64, months i
 	return offers, err
 }
 
-func (restocked) Take(context.Context, *db.Tx, int64, int64) (bool, error) { return true, nil }
+func (restocked) Take(context.Context, *db.Tx, int64, int64, int64) (bool, error) { return true, nil }
 
 // A plan that was paid for already, and is not sold when time after that is to be paid, comes; the rest waits for that.
 func TestTimeAfterAPlanThatIsSoldOutIsNotPaidForAnother(t *testing.T) {
@@ -521,11 +521,11 @@ type withdrawn struct {
 	id int64
 }
 
-func (p withdrawn) Take(ctx context.Context, tx *db.Tx, id, serviceID int64) (bool, error) {
+func (p withdrawn) Take(ctx context.Context, tx *db.Tx, accountID, id, serviceID int64) (bool, error) {
 	if id == p.id {
 		return false, nil
 	}
-	return p.Plans.Take(ctx, tx, id, serviceID)
+	return p.Plans.Take(ctx, tx, accountID, id, serviceID)
 }
 
 func TestWhatWasPaidForAPlanThatIsGoneComesBack(t *testing.T) {
@@ -571,11 +571,11 @@ type failingPlans struct {
 	left int
 }
 
-func (p *failingPlans) Take(ctx context.Context, tx *db.Tx, id, serviceID int64) (bool, error) {
+func (p *failingPlans) Take(ctx context.Context, tx *db.Tx, accountID, id, serviceID int64) (bool, error) {
 	if p.left--; p.left >= 0 {
 		return false, errors.New("broken")
 	}
-	return p.Plans.Take(ctx, tx, id, serviceID)
+	return p.Plans.Take(ctx, tx, accountID, id, serviceID)
 }
 
 func count(all []string, what string) (n int) {
