@@ -68,6 +68,46 @@ func TestAnAccountIsClosedWhenNothingIsLeftOfIt(t *testing.T) {
 	})
 }
 
+// TestTheSandboxIsClosedWithItsAccount: nothing of it keeps the account open, its services end, and nobody is told of either world any
+// more.
+func TestTheSandboxIsClosedWithItsAccount(t *testing.T) {
+	engines(t, map[string]string{"demo": "true", "panel": "sandbox", "node_listen": "off"}, func(t *testing.T, a *App) {
+		w := &world{App: a, t: t}
+		w.owner = a.customer(t, a.application(t, false), 0)
+		w.plan = w.aPlan()
+		live, play := w.aKey(w.owner, reseller.NewKey{}), w.aKey(w.owner, reseller.NewKey{Sandbox: true})
+		for _, key := range []string{live, play} {
+			if r := a.post(t, key, "/api/v1/reseller/webhooks", `{"url": "https://reseller.example.com/hooks"}`); r.status != http.StatusCreated {
+				t.Fatal(r)
+			}
+		}
+		service := w.id(a.post(t, play, "/api/v1/reseller/services", fmt.Sprintf(`{"plan_id": %d, "domain": "shop.example.com"}`, w.plan)))
+		status := func() string {
+			s, err := a.admin.Service(t.Context(), service)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return string(s.Status)
+		}
+		testkit.Eventually(t, time.Minute, func() bool { return status() == "active" }, "the service is active")
+		sandbox, err := a.accounts.SandboxOf(t.Context(), a.db, w.owner.id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := a.admin.CloseUser(t.Context(), strconv.FormatInt(w.owner.id, 10), true); err != nil {
+			t.Fatal(err)
+		}
+		if p, err := a.accounts.Profile(t.Context(), a.db, sandbox); err != nil || p.Name != "" || p.ClosedAt == nil {
+			t.Errorf("the sandbox is %+v, %v", p, err)
+		}
+		var endpoints int
+		if err := a.db.QueryRow(t.Context(), `SELECT count(*) FROM webhooks_endpoints`).Scan(&endpoints); err != nil || endpoints != 0 {
+			t.Errorf("%d endpoints are left, %v", endpoints, err)
+		}
+		testkit.Eventually(t, time.Minute, func() bool { return status() == "terminated" }, "its service has ended")
+	})
+}
+
 // ends has an operator end a service; during happens while it does.
 func (w *world) ends(service int64, during func()) {
 	w.t.Helper()

@@ -270,11 +270,30 @@ func (s *Service) emitChange(ctx context.Context, tx *db.Tx, eventType string, r
 	return s.Events.Emit(ctx, tx, e)
 }
 
-// Closed refuses that an account is closed that has a service which is paid and not over.
+// Closed refuses that an account is closed that has a service which is paid and not over. Those of a sandbox end.
 func (s *Service) Closed(ctx context.Context, tx *db.Tx, accountID int64) error {
+	sandbox, err := s.Worlds.Sandbox(ctx, tx, accountID)
+	if err != nil {
+		return err
+	}
+	if sandbox {
+		return s.endAll(ctx, tx, accountID)
+	}
 	found, err := s.obstacles(ctx, tx, accountID)
 	if err == nil && len(found) > 0 {
 		err = fault.InUse.Wrapf("%d of its services are not over", found[0].Count)
+	}
+	return err
+}
+
+// endAll ends the services of an account that have an account on a panel. One that is still to get it, or to be paid, stays as
+// it is: it ends when its time is over.
+func (s *Service) endAll(ctx context.Context, tx *db.Tx, accountID int64) error {
+	all, err := running(ctx, tx, accountID)
+	for _, id := range all {
+		if err == nil {
+			err = s.change(ctx, tx, id, func(r record) error { return s.beginTermination(ctx, tx, r) })
+		}
 	}
 	return err
 }

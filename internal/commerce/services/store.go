@@ -135,6 +135,14 @@ func list(ctx context.Context, q db.Querier, accountID int64, f Filter, p page.P
 	return rows, total, err
 }
 
+// running lists the services of an account that its owner can end.
+func running(ctx context.Context, q db.Querier, accountID int64) ([]int64, error) {
+	return db.Collect(ctx, q, func(row db.Row) (id int64, err error) {
+		err = row.Scan(&id)
+		return id, err
+	}, `SELECT id FROM services WHERE account_id = $1 AND status IN ('active', 'past_due', 'suspended') ORDER BY id`, accountID)
+}
+
 func counted(ctx context.Context, q db.Querier, accountID int64, f Filter) (total int, err error) {
 	where, args := f.where(accountID)
 	err = q.QueryRow(ctx, `SELECT COUNT(*) FROM services WHERE `+where, args...).Scan(&total)

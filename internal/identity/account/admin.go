@@ -2,6 +2,7 @@ package account
 
 import (
 	"context"
+	"errors"
 	"strconv"
 
 	"stead.dev/stead/internal/platform/auth"
@@ -178,7 +179,8 @@ func (s *Service) Unsuspend(ctx context.Context, id int64) error {
 	return s.change(ctx, id, func(ctx context.Context, tx *db.Tx) error { return setSuspended(ctx, tx, id, nil, "") })
 }
 
-// OnClose registers f to remove another section's personal data when an account is closed, or to refuse the closing.
+// OnClose registers f to remove another section's personal data when an account is closed, or to refuse the closing. It is
+// called for the account and for its sandbox, which nothing is to keep open.
 func (s *Service) OnClose(f func(ctx context.Context, tx *db.Tx, accountID int64) error) {
 	s.forget = append(s.forget, f)
 }
@@ -188,7 +190,26 @@ func (s *Service) Close(ctx context.Context, id int64) error {
 	return s.change(ctx, id, func(ctx context.Context, tx *db.Tx) error { return s.close(ctx, tx, id) })
 }
 
+// close closes an account and its sandbox, where it has one.
 func (s *Service) close(ctx context.Context, tx *db.Tx, id int64) error {
+	if err := s.closeOne(ctx, tx, id, "closed-"+strconv.FormatInt(id, 10)+"@account.invalid"); err != nil {
+		return err
+	}
+	sandbox, err := s.SandboxOf(ctx, tx, id)
+	if errors.Is(err, fault.NotFound) || err == nil && sandbox == id {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	p, err := profile(ctx, tx, sandbox)
+	if err != nil {
+		return err
+	}
+	return s.closeOne(ctx, tx, sandbox, p.Email) // its address names nobody
+}
+
+func (s *Service) closeOne(ctx context.Context, tx *db.Tx, id int64, email string) error {
 	if err := s.Grants.EndAll(ctx, tx, id); err != nil {
 		return err
 	}
@@ -197,7 +218,7 @@ func (s *Service) close(ctx context.Context, tx *db.Tx, id int64) error {
 			return err
 		}
 	}
-	return closeUser(ctx, tx, id, "closed-"+strconv.FormatInt(id, 10)+"@account.invalid")
+	return closeUser(ctx, tx, id, email)
 }
 
 // change locks an account that is not closed, changes it, and signals every replica.

@@ -383,8 +383,12 @@ type eventDetails struct {
 	previous map[string]any // the former values of changed members
 }
 
-// Closed refuses to close an account with a live domain.
+// Closed refuses to close an account with a live domain. No registry knows those of a sandbox.
 func (s *Service) Closed(ctx context.Context, tx *db.Tx, accountID int64) error {
+	sandbox, err := s.Worlds.Sandbox(ctx, tx, accountID)
+	if err != nil || sandbox {
+		return err
+	}
 	found, err := s.obstacles(ctx, tx, accountID)
 	if err == nil && len(found) > 0 {
 		err = fault.InUse.Wrapf("%d of its domains are not over", found[0].Count)

@@ -28,7 +28,8 @@ type Module struct {
 	Subscriptions []Subscription
 	// Run goes on beside the requests, on every replica, until ctx ends.
 	Run func(ctx context.Context)
-	// OnClose removes what the section keeps that names a person when an account is closed, or refuses that it is.
+	// OnClose removes what the section keeps that names a person when an account is closed, or refuses that it is. It is called for
+	// the sandbox of the account, too, and ends what lives there without a refusal.
 	OnClose func(ctx context.Context, tx *db.Tx, accountID int64) error
 	// Obstacles tells what of the section keeps an account from being closed by its owner.
 	Obstacles func(ctx context.Context, q db.Querier, accountID int64) ([]Obstacle, error)

@@ -100,6 +100,11 @@ func (s *Service) Follow(ctx context.Context, tx *db.Tx, e outbox.Stored) error 
 	return nil
 }
 
+// closed removes the endpoints of an account that is closed: it is told of nothing any more.
+func (s *Service) closed(ctx context.Context, tx *db.Tx, accountID int64) error {
+	return deleteEndpoints(ctx, tx, accountID)
+}
+
 // open inserts a delivery of an event to an endpoint, whose row is locked: the worker that holds the lease looks again
 // before it ends, and then sees the delivery.
 func (s *Service) open(ctx context.Context, tx *db.Tx, p endpoint, v event, origin string) error {

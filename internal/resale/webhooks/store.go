@@ -74,6 +74,11 @@ func deleteEndpoint(ctx context.Context, tx *db.Tx, accountID, id int64) (bool, 
 	return n > 0, err
 }
 
+func deleteEndpoints(ctx context.Context, tx *db.Tx, accountID int64) error {
+	_, err := tx.Exec(ctx, `DELETE FROM webhooks_endpoints WHERE account_id = $1`, accountID)
+	return err
+}
+
 // eventRows reads webhooks_events.
 var eventRows = db.Map(func(e *event) db.Fields {
 	return db.Fields{
