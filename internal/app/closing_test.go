@@ -87,7 +87,7 @@ func TestTheSandboxIsClosedWithItsAccount(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			return string(s.Status)
+			return s.Status
 		}
 		testkit.Eventually(t, time.Minute, func() bool { return status() == "active" }, "the service is active")
 		sandbox, err := a.accounts.SandboxOf(t.Context(), a.db, w.owner.id)
