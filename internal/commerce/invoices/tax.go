@@ -152,7 +152,7 @@ func (r Rules) tax(p profile) money.Tax {
 	switch {
 	case found == nil:
 		return money.Tax{}
-	case p.company && p.taxNumber != "" && (found.number == nil || found.number.MatchString(p.taxNumber)):
+	case p.company && p.taxNumber != "" && found.numbered(p.taxNumber):
 		return found.businesses
 	default:
 		return found.people
@@ -162,8 +162,11 @@ func (r Rules) tax(p profile) money.Tax {
 // numbered tells whether a tax number has the form of those of a country.
 func (r Rules) numbered(code, number string) bool {
 	found := r.of(code)
-	return found == nil || found.number == nil || found.number.MatchString(number)
+	return found == nil || found.numbered(number)
 }
+
+// numbered tells whether a tax number has the form that the rule asks for.
+func (r *rule) numbered(number string) bool { return r.number == nil || r.number.MatchString(number) }
 
 // none tells that nobody is taxed.
 func (r Rules) none() bool { return len(r.countries) == 0 && r.elsewhere == nil }
