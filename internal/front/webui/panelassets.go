@@ -61,6 +61,9 @@ func readBundle() (*bundle, error) {
 // at once: else it learns of the language's texts and of the page's own code only when the application runs.
 func (b *bundle) firstLoad(path, lang string) files {
 	needed := []string{"src/app/main.tsx", "src/i18n/" + lang + ".ts"}
+	if strings.Trim(path, "/") != "" { // as src/routes/__root.tsx
+		needed = append(needed, "src/i18n/pages."+lang+".ts")
+	}
 	if page := b.route(path); page != "" {
 		for at, char := range page {
 			if char == '.' { // a layout around it, if there is one

@@ -31,10 +31,13 @@ func TestThePanelsPageNamesTheFilesOfItsRoute(t *testing.T) {
 	}
 	for _, lang := range i18n.Supported() {
 		f := b.firstLoad("/services/7/dns", lang)
-		for _, source := range []string{"src/app/main.tsx", "src/i18n/" + lang + ".ts", b.routes["services.$service"], b.routes["services.$service.dns"]} {
+		for _, source := range []string{"src/app/main.tsx", "src/i18n/" + lang + ".ts", "src/i18n/pages." + lang + ".ts", b.routes["services.$service"], b.routes["services.$service.dns"]} {
 			if file := panelPath + "/" + b.chunks[source].File; !slices.Contains(f.scripts, file) {
 				t.Errorf("%s: %s (%s) is not among %q", lang, source, file, f.scripts)
 			}
+		}
+		if file := panelPath + "/" + b.chunks["src/i18n/pages."+lang+".ts"].File; slices.Contains(b.firstLoad("/", lang).scripts, file) {
+			t.Errorf("%s: the overview waits for the texts of all pages", lang)
 		}
 		if all := slices.Concat(f.scripts, f.styles); len(slices.Compact(slices.Sorted(slices.Values(all)))) != len(all) {
 			t.Errorf("a file is named twice: %q", all)

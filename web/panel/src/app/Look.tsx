@@ -1,12 +1,13 @@
 import { createTheme, MantineProvider, mergeThemeOverrides } from "@mantine/core";
-import { Notifications } from "@mantine/notifications";
-import { useMemo, type ReactNode } from "react";
+import { lazy, Suspense, useMemo, type ReactNode } from "react";
 
 import { useLang, type Lang } from "~/i18n/i18n";
 import { t } from "~/ui/texts";
 
 import { boot, nonce } from "./boot";
 import { shades } from "./brand";
+
+const Notices = lazy(() => import("./Notices").then((file) => ({ default: file.Notices })));
 
 /** A calm green, where the company has chosen no colour. */
 const brand = shades(boot.color || "#0f7a50");
@@ -38,7 +39,9 @@ export function Look({ children }: { children: ReactNode }) {
   const localized = useMemo(() => themeIn(lang), [lang]);
   return (
     <MantineProvider theme={localized} defaultColorScheme="auto" getStyleNonce={() => nonce}>
-      <Notifications position="bottom-right" limit={4} />
+      <Suspense>
+        <Notices />
+      </Suspense>
       <div key={lang} lang={lang}>
         {children}
       </div>

@@ -11,6 +11,7 @@ import { createRoot } from "react-dom/client";
 
 import { wasForeign } from "~/api/page";
 import { setLanguage } from "~/i18n/i18n";
+import { loadPageTexts } from "~/i18n/parts";
 
 import { boot, nonce } from "./boot";
 import { keepFocus } from "./focus";
@@ -60,4 +61,6 @@ async function draw() {
       </StrictMode>,
     ),
   );
+  // While the first page is read, for the next one. A page that needs them waits for them, and says what failed.
+  setTimeout(() => void loadPageTexts().catch(() => undefined), 2000);
 }

@@ -1,5 +1,8 @@
 import { gather } from "./gather";
 
 export default gather(
-  import.meta.glob(["../**/texts.en.json", "!../**/staff*/**"], { eager: true, import: "default" }),
+  import.meta.glob(
+    ["../{app,ui}/**/texts.en.json", "../features/{client,help,overview}/texts.en.json", "!../**/staff*/**"],
+    { eager: true, import: "default" },
+  ),
 );

@@ -11,30 +11,52 @@ export type Texts = Record<string, string | Partial<Record<Intl.LDMLPluralRule, 
 /** Texts by feature, in each language. */
 type Tables = Record<Lang, () => Promise<{ default: Record<string, Texts> }>>;
 
-/** What is loaded for a language. A chunk of its own for each. */
+/** What is loaded for a language: the texts of the first load, and those that `addTexts` has added. A chunk of its own for each. */
 const parts: Tables[] = [{ uz: () => import("./uz"), ru: () => import("./ru"), en: () => import("./en") }];
 
 let lang: Lang = boot.lang in languages ? boot.lang : "en";
+let wanted: Lang = lang;
 let table: Record<string, Texts> = {};
+let loading: Promise<unknown> = Promise.resolve();
 const listeners = new Set<() => void>();
 
 /** The language of the page. */
 export const currentLang = () => lang;
 
+/** Loads all parts in the language that is wanted. One load begins when the former has ended, so the last one decides. */
+function load(): Promise<void> {
+  const next = loading.then(async () => {
+    const chosen = wanted;
+    const loaded = await Promise.all(parts.map((part) => part[chosen]()));
+    table = Object.assign({}, ...loaded.map((part) => part.default)) as typeof table;
+    lang = chosen;
+  });
+  loading = next.catch(() => undefined);
+  return next;
+}
+
 /** Loads a language and draws the page in it. */
 export async function setLanguage(next: Lang) {
-  const loaded = await Promise.all(parts.map((part) => part[next]()));
-  table = Object.assign({}, ...loaded.map((part) => part.default)) as typeof table;
-  lang = next;
-  document.documentElement.lang = next;
+  wanted = next;
+  try {
+    await load();
+  } catch (error) {
+    wanted = lang;
+    throw error;
+  }
+  document.documentElement.lang = lang;
   listeners.forEach((listener) => listener());
 }
 
-/** Adds texts to those of the first load. */
+/** Adds texts to those of the first load, in the language of the page. */
 export async function addTexts(part: Tables) {
-  const { default: more } = await part[lang]();
   parts.push(part);
-  table = { ...table, ...more };
+  try {
+    await load();
+  } catch (error) {
+    parts.splice(parts.indexOf(part), 1);
+    throw error;
+  }
 }
 
 const subscribe = (listener: () => void) => {

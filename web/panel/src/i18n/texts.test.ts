@@ -1,5 +1,9 @@
 import { expect, test } from "vitest";
 
+import first from "./en";
+import pages from "./pages.en";
+import staff from "./staff.en";
+
 type Table = Record<string, string | Record<string, string>>;
 
 const files = import.meta.glob<Table>("../**/texts.*.json", { eager: true, import: "default" });
@@ -7,6 +11,11 @@ const english = Object.keys(files).filter((path) => path.endsWith(".en.json"));
 const forms = { en: ["one", "other"], uz: ["one", "other"], ru: ["few", "many", "one", "other"] };
 
 const placeholders = (text: string) => [...new Set(text.match(/\{\w+\}/g) ?? [])].sort();
+
+test("each file of texts is loaded by one part", () => {
+  const loaded = [first, pages, staff].flatMap((part) => Object.keys(part)).sort();
+  expect(loaded).toEqual(english.map((path) => path.split("/").at(-2)).sort());
+});
 
 test.each(english)("%s is complete in all languages", (path) => {
   const en = files[path] ?? {};

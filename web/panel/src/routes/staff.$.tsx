@@ -1,7 +1,7 @@
 import { createFileRoute } from "@tanstack/react-router";
 
 import { StaffFrame } from "~/app/staffmenu/StaffFrame";
-import { loadStaffTexts } from "~/i18n/staff";
+import { loadStaffTexts } from "~/i18n/parts";
 import { me } from "~/ui/staff/api";
 
 // One route for all pages of staff (app/staffmenu/pages.ts), so that they do not weigh on the first load of customers.

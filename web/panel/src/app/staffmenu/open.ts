@@ -1,4 +1,4 @@
-import { loadStaffTexts } from "~/i18n/staff";
+import { loadStaffTexts } from "~/i18n/parts";
 
 /** The menu of the pages of staff, with its texts. */
 export async function menu() {
