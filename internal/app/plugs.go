@@ -157,11 +157,13 @@ type hostedDomains struct{ *sitedomains.Service }
 
 // Hosted implements certificates.Domains.
 func (h hostedDomains) Hosted(ctx context.Context, q db.Querier, accountID, serviceID int64) ([]certificates.Domain, error) {
-	found, err := h.Usable(ctx, q, accountID, serviceID)
-	all := make([]certificates.Domain, len(found))
-	for i, d := range found {
-		all[i] = certificates.Domain{
-			ID: d.ID, Name: d.Name, Served: d.Served, Elsewhere: d.Pointing == sitedomains.NotPointed, ForceHTTPS: d.ForceHTTPS, CreatedAt: d.CreatedAt,
+	found, err := h.Service.Hosted(ctx, q, accountID, serviceID)
+	var all []certificates.Domain
+	for _, d := range found {
+		if d.Usable {
+			all = append(all, certificates.Domain{
+				ID: d.ID, Name: d.Name, Served: d.Served, Elsewhere: d.Pointing == sitedomains.NotPointed, ForceHTTPS: d.ForceHTTPS, CreatedAt: d.CreatedAt,
+			})
 		}
 	}
 	return all, err
@@ -213,11 +215,11 @@ type mailDomains struct{ *sitedomains.Service }
 
 // MailDomains implements mail.Domains.
 func (m mailDomains) MailDomains(ctx context.Context, q db.Querier, accountID, serviceID int64) ([]mail.Domain, error) {
-	found, err := m.Usable(ctx, q, accountID, serviceID)
+	found, err := m.Hosted(ctx, q, accountID, serviceID)
 	var all []mail.Domain
 	for _, d := range found {
 		if d.Served {
-			all = append(all, mail.Domain{ID: d.ID, Name: d.Name})
+			all = append(all, mail.Domain{ID: d.ID, Name: d.Name, Usable: d.Usable})
 		}
 	}
 	return all, err

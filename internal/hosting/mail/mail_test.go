@@ -148,7 +148,7 @@ func (w *world) service(accountID, id int64, names ...string) {
 	for i, name := range names {
 		_, err := w.machine.SetDomain(w.T.Context(), fmt.Sprint(id), panel.Domain{Name: name})
 		w.Must(err)
-		w.domains[id] = append(w.domains[id], Domain{ID: id*10 + int64(i), Name: name})
+		w.domains[id] = append(w.domains[id], Domain{ID: id*10 + int64(i), Name: name, Usable: true})
 	}
 }
 
@@ -522,6 +522,58 @@ func TestTheMailServerIsFollowed(t *testing.T) {
 		w.apply(10)
 		if all := w.shows(10); len(all) != 0 {
 			t.Errorf("left %+v", all)
+		}
+	})
+}
+
+// TestMailboxesOfADomainThatStrayedAreFollowed: a domain that may be given no mail for now, because its DNS leads elsewhere, is the
+// service's still. What protects its mailboxes reaches the mail server, and its aliases stay.
+func TestMailboxesOfADomainThatStrayedAreFollowed(t *testing.T) {
+	t.Parallel()
+	engines(t, func(t *testing.T, w *world) {
+		w.service(owner, 10, "shop.example", "blog.example")
+		id := w.add(10, "info", `,"aliases":["sales@blog.example"],"forward_to":["thief@elsewhere.example"]`)
+		w.apply(10)
+		had := func() panel.Mailbox {
+			t.Helper()
+			all, err := w.machine.Panel.Mailboxes(t.Context(), "10")
+			w.Must(err)
+			if len(all) != 1 {
+				t.Fatalf("the panel has %+v", all)
+			}
+			return all[0]
+		}
+		before := had()
+		for i := range w.domains[10] {
+			w.domains[10][i].Usable = false
+		}
+		w.apply(10)
+		if b := w.shows(10)["info@shop.example"]; b.Status != "active" || b.StatusReason != nil || b.DomainID == nil || *b.DomainID != 100 {
+			t.Errorf("shown %+v", b)
+		}
+		if now := had(); len(now.Aliases) != 1 {
+			t.Errorf("the panel has the aliases %q", now.Aliases)
+		}
+
+		w.must2(w.Do("PATCH", fmt.Sprintf("/10/mailboxes/%d", id), "own", `{"password":"another one 42","suspended":true,"forward_to":[]}`))
+		if b := w.shows(10)["info@shop.example"]; b.Status != "pending" {
+			t.Errorf("shown %+v", b)
+		}
+		if told := w.told(10); strings.Contains(told, "mailbox.suspended") {
+			t.Errorf("told before the panel follows: %s", told)
+		}
+		w.apply(10)
+		now := had()
+		if now.PasswordTag == before.PasswordTag || !now.Suspended || len(now.ForwardTo) != 0 || len(now.Aliases) != 1 {
+			t.Errorf("the panel has %+v, had %+v", now, before)
+		}
+		if n := strings.Count(w.told(10), "mailbox.suspended"); n != 1 {
+			t.Errorf("told %d times of the suspension", n)
+		}
+
+		r := w.Do("POST", "/10/mailboxes", "own", `{"local_part":"new","domain":"shop.example","password":"correct horse"}`)
+		if r.Key() != "validation_failed" {
+			t.Errorf("a new mailbox: %+v", r)
 		}
 	})
 }

@@ -81,6 +81,8 @@ func (b box) visibleStatus(on site.Site, domains []Domain) (Status, *string) {
 type Domain struct {
 	ID   int64
 	Name string
+	// Usable tells that it may be given addresses now. Those that it has are served and take changes whether it is or not.
+	Usable bool
 }
 
 // served is the mailbox without aliases of domains that have left the service.
@@ -91,8 +93,14 @@ func (b box) served(domains []Domain) panel.Mailbox {
 	return m
 }
 
+// owned tells whether a domain is the service's.
 func owned(domains []Domain, name string) bool {
 	return slices.ContainsFunc(domains, func(d Domain) bool { return d.Name == name })
+}
+
+// takes tells whether a domain may be given addresses.
+func takes(domains []Domain, name string) bool {
+	return slices.ContainsFunc(domains, func(d Domain) bool { return d.Name == name && d.Usable })
 }
 
 // Bounds and defaults of what a customer may ask.
@@ -152,11 +160,11 @@ func (b box) with(c change, hash string, diskMB int64, domains []Domain) (box, e
 	if m.SendLimitPerHour < 1 || m.SendLimitPerHour > maxSendLimit {
 		return b, fault.InvalidData("send_limit_per_hour", "mail_send_limit", map[string]any{"Max": maxSendLimit})
 	}
-	// What it has of domains that have left the service may stay; it is not served (served).
+	// What it has may stay. Of domains that have left the service it is not served (served).
 	had := func(domain string) bool {
 		return domain == b.domain() || slices.ContainsFunc(b.what.Aliases, func(a string) bool { return domainOf(a) == domain })
 	}
-	owns := func(domain string) bool { return owned(domains, domain) || had(domain) }
+	owns := func(domain string) bool { return takes(domains, domain) || had(domain) }
 	if err := checkMembers(m, owns); err != nil {
 		return b, err
 	}
@@ -227,7 +235,7 @@ func newBox(localPart, domain string, domains []Domain) (box, error) {
 	if err != nil {
 		return refuse()
 	}
-	if !owned(domains, domain) {
+	if !takes(domains, domain) {
 		return box{}, fault.Invalid("domain", "mail_domain")
 	}
 	return box{what: panel.Mailbox{

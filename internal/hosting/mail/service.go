@@ -17,8 +17,7 @@ import (
 
 // Domains are the domains of services.
 type Domains interface {
-	// MailDomains lists those that a service answers to, or is about to, and that may have mail. The account stands in the
-	// query.
+	// MailDomains lists those that a service answers to. The account stands in the query.
 	MailDomains(ctx context.Context, q db.Querier, accountID, serviceID int64) ([]Domain, error)
 	// Refusal says what a domain of the account's lacks to have mail: fault.DomainVerificationRequired; nil when nothing.
 	Refusal(ctx context.Context, q db.Querier, accountID int64, name string) error

@@ -2,7 +2,6 @@ package sitedomains
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"stead.dev/stead/internal/hosting/site"
@@ -20,8 +19,11 @@ type Hosted struct {
 	ForceHTTPS bool
 	TLS        panel.TLS
 	Pointing   PointStatus // as of the last look into the DNS
-	CreatedAt  time.Time
-	Displaced  bool // another account owns the name that it had
+	// Usable tells that it may be given certificates and mail now. What it has of them stays the service's when it ceases to be:
+	// one failed look into the DNS is enough for that.
+	Usable    bool
+	CreatedAt time.Time
+	Displaced bool // another account owns the name that it had
 }
 
 // Hosted lists the domains of an account's service, the primary one first.
@@ -31,33 +33,19 @@ func (s *Service) Hosted(ctx context.Context, q db.Querier, accountID, serviceID
 		return nil, err
 	}
 	rows, err := s.collection().OfService(ctx, q, serviceID)
-	return hosted(on, rows), err
-}
-
-func hosted(on site.Site, rows []domain) []Hosted {
-	all := make([]Hosted, len(rows))
-	for i, d := range rows {
-		all[i] = Hosted{
-			ID: d.ID, Name: d.name, Kind: d.kind, Served: d.activatedAt != nil && d.Status != site.Removing, ForceHTTPS: d.forceHTTPS,
-			Root: d.root(), TLS: d.tls, Pointing: d.dns.status(on.Addresses()), CreatedAt: d.createdAt,
-			Displaced: d.displacedName != nil,
-		}
-	}
-	return all
-}
-
-// Usable is Hosted without the domains that may have no certificate and no mail.
-func (s *Service) Usable(ctx context.Context, q db.Querier, accountID, serviceID int64) ([]Hosted, error) {
-	on, err := s.Services.Site(ctx, q, accountID, serviceID)
-	if err != nil {
-		return nil, err
-	}
-	rows, err := s.collection().OfService(ctx, q, serviceID)
 	if err != nil {
 		return nil, err
 	}
 	usable, err := s.usable(ctx, q, on, rows...)
-	return slices.DeleteFunc(hosted(on, rows), func(d Hosted) bool { return !usable[d.Name] }), err
+	all := make([]Hosted, len(rows))
+	for i, d := range rows {
+		all[i] = Hosted{
+			ID: d.ID, Name: d.name, Kind: d.kind, Served: d.activatedAt != nil && d.Status != site.Removing, ForceHTTPS: d.forceHTTPS,
+			Root: d.root(), TLS: d.tls, Pointing: d.dns.status(on.Addresses()), Usable: usable[d.name], CreatedAt: d.createdAt,
+			Displaced: d.displacedName != nil,
+		}
+	}
+	return all, err
 }
 
 // MaySend tells whether programs of a service may send mail as its primary domain.
