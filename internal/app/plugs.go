@@ -158,12 +158,11 @@ type hostedDomains struct{ *sitedomains.Service }
 // Hosted implements certificates.Domains.
 func (h hostedDomains) Hosted(ctx context.Context, q db.Querier, accountID, serviceID int64) ([]certificates.Domain, error) {
 	found, err := h.Service.Hosted(ctx, q, accountID, serviceID)
-	var all []certificates.Domain
-	for _, d := range found {
-		if d.Usable {
-			all = append(all, certificates.Domain{
-				ID: d.ID, Name: d.Name, Served: d.Served, Elsewhere: d.Pointing == sitedomains.NotPointed, ForceHTTPS: d.ForceHTTPS, CreatedAt: d.CreatedAt,
-			})
+	all := make([]certificates.Domain, len(found))
+	for i, d := range found {
+		all[i] = certificates.Domain{
+			ID: d.ID, Name: d.Name, Served: d.Served, Usable: d.Usable, Elsewhere: d.Pointing == sitedomains.NotPointed,
+			ForceHTTPS: d.ForceHTTPS, CreatedAt: d.CreatedAt,
 		}
 	}
 	return all, err

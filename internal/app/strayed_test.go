@@ -49,6 +49,7 @@ func TestADomainThatStraysKeepsWhatItHas(t *testing.T) {
 		path := fmt.Sprintf("/api/v1/services/%d", id)
 		box := w.id(w.post(t, w.owner.token, path+"/mailboxes", fmt.Sprintf(`{"local_part": "info", "domain": %q, "password": "correct horse"}`, name)))
 		w.listRests(w.owner.token, path+"/mailboxes", "active")
+		certificate := w.id(w.post(t, w.owner.token, path+"/ssl", ownCertificate(t, a.clock.Now(), name)))
 
 		w.lead(id, `["203.0.113.7"]`)
 		if err := a.hosting.ApplyAll(t.Context(), w.owner.id, id); err != nil {
@@ -71,6 +72,9 @@ func TestADomainThatStraysKeepsWhatItHas(t *testing.T) {
 		}, "the mail server has the mailbox suspended")
 		if r := w.post(t, w.owner.token, path+"/mailboxes", fmt.Sprintf(`{"local_part": "new", "domain": %q, "password": "correct horse"}`, name)); !strings.Contains(string(r.body), "domain_verification_required") {
 			t.Errorf("a new mailbox: %s", r)
+		}
+		if r := a.get(t, w.owner.token, path+"/ssl"); !strings.Contains(string(r.body), fmt.Sprintf(`"data":[{"id":%d,`, certificate)) {
+			t.Errorf("the certificate: %s", r)
 		}
 	})
 }

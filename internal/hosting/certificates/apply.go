@@ -98,7 +98,8 @@ func (s *Service) kind(on site.Site, hosted panel.Certificates, changed *bool) s
 	}
 }
 
-// forget deletes certificates, with their keys, none of whose names belongs to the service any more.
+// forget deletes certificates, with their keys, none of whose names belongs to the service any more. Those of a domain that only may
+// have none now stay: its DNS may not have answered once.
 func (s *Service) forget(ctx context.Context, on site.Site) error {
 	return s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
 		if _, err := s.Services.LockSite(ctx, tx, on.AccountID, on.ServiceID); err != nil {
@@ -138,7 +139,7 @@ func (s *Service) wantAll(ctx context.Context, on site.Site) error {
 		if err != nil {
 			return err
 		}
-		for _, d := range domains {
+		for _, d := range usable(domains) {
 			has := slices.ContainsFunc(all, func(r row) bool {
 				return certificate.Covers(r.names, d.Name) && (r.kind == ACME || r.valid(tx.Now))
 			})

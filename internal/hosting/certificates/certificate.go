@@ -182,9 +182,15 @@ type Domain struct {
 	ID         int64
 	Name       string
 	Served     bool // the panel has it
+	Usable     bool // it may have certificates now; those that it has are kept when it no longer may
 	Elsewhere  bool // the DNS led elsewhere when it was last checked
 	ForceHTTPS bool
 	CreatedAt  time.Time
+}
+
+// usable are the domains that may have certificates now.
+func usable(domains []Domain) []Domain {
+	return slices.DeleteFunc(slices.Clone(domains), func(d Domain) bool { return !d.Usable })
 }
 
 // hosts tells whether a name is a domain of the service, the "www." of one, or a wildcard below one.
@@ -199,7 +205,7 @@ func hosts(domains []Domain, name string) bool {
 func assign(rows []row, domains []Domain, now time.Time) map[int64][]string {
 	of := map[int64][]string{}
 	for _, d := range domains {
-		if !d.Served {
+		if !d.Served || !d.Usable {
 			continue
 		}
 		var best *row

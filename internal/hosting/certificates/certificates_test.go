@@ -415,6 +415,65 @@ func TestAnOwnCertificateThatEndsIsFollowed(t *testing.T) {
 	})
 }
 
+// TestADomainThatStraysKeepsItsCertificates: its DNS led elsewhere at one look, or did not answer. Nothing is installed for it meanwhile,
+// and nothing is lost: the customer's own key is nowhere else.
+func TestADomainThatStraysKeepsItsCertificates(t *testing.T) {
+	t.Parallel()
+	engines(t, func(t *testing.T, w *world) {
+		w.service(10, "it", "shop.example", "blog.example")
+		own := issue(t, issueOptions{
+			names: []string{"shop.example"}, from: w.Clock.Now().Add(-day), to: w.Clock.Now().Add(90 * day), usage: x509.ExtKeyUsageServerAuth,
+		})
+		body, _ := json.Marshal(map[string]any{"certificate": own.chain, "private_key": own.key, "hsts": true})
+		custom := w.post(10, string(body))
+		acme := w.post(10, `{"domains": ["blog.example"]}`)
+		w.run()
+		w.post(10, fmt.Sprintf(`{"certificate_id": %d, "hsts": true, "auto_renew": false}`, acme))
+		w.run()
+		before := map[int64]row{custom: w.row(custom), acme: w.row(acme)}
+
+		stray := func(usable bool) {
+			for i := range w.domains.all[10] {
+				w.domains.all[10][i].Usable = usable
+			}
+			w.Must(w.Apply(t.Context(), owner, 10))
+		}
+		stray(false)
+		if on, err := w.panels["it"].(panel.Certificates).InstalledCertificates(t.Context(), "10"); err != nil || len(on) != 0 {
+			t.Errorf("on the panel: %+v, %v", on, err)
+		}
+		all, err := table.OfService(t.Context(), w.DB, 10)
+		w.Must(err)
+		if len(all) != 2 {
+			t.Fatalf("left are %d certificates", len(all))
+		}
+		if a := w.do("POST", "/10/ssl", "own", string(body)); a.code != 422 {
+			t.Errorf("another one: %d %s", a.code, a.body)
+		}
+		if a := w.do("POST", "/10/ssl", "own", fmt.Sprintf(`{"certificate_id": %d}`, acme)); a.key() != "domain_not_pointed" {
+			t.Errorf("a renewal: %s", a.body)
+		}
+
+		stray(true)
+		for id, was := range before {
+			now := w.row(id)
+			if now.hsts != was.hsts || now.autoRenew != was.autoRenew || now.fingerprint != was.fingerprint || string(now.current.secret) != string(was.current.secret) {
+				t.Errorf("certificate %d is %+v, was %+v", id, now, was)
+			}
+		}
+		if w.tls("it", 10, "shop.example") != panel.TLSActive || w.tls("it", 10, "blog.example") != panel.TLSActive {
+			t.Error("what came back is not installed")
+		}
+
+		// One whose names have left the service goes with its key.
+		w.domains.all[10] = w.domains.all[10][1:]
+		w.Must(w.Apply(t.Context(), owner, 10))
+		if _, err := table.Find(t.Context(), w.DB, custom); err == nil {
+			t.Error("the certificate of a domain that has left is kept")
+		}
+	})
+}
+
 func TestASuccessorIsThereBeforeTheFormerGoes(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, w *world) {

@@ -58,8 +58,8 @@ func (s *Service) attempt(ctx context.Context, on site.Site, r row) error {
 
 // begin generates the private key of the next certificate and fixes its names.
 func (w *work) begin(ctx context.Context) error {
-	// A name that is no longer the service's is left out; without any the preflight says so.
-	if still := slices.DeleteFunc(slices.Clone(w.row.names), func(name string) bool { return !hosts(w.domains, name) }); len(still) > 0 {
+	// A name that is no longer the service's, or strays, is left out; without any the preflight says so.
+	if still := slices.DeleteFunc(slices.Clone(w.row.names), func(name string) bool { return !hosts(usable(w.domains), name) }); len(still) > 0 {
 		w.row.names = still
 	}
 	if refused := w.preflight(ctx, w.on, w.domains, w.row.names, w.row.challenge); refused != nil {

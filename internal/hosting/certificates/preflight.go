@@ -67,6 +67,8 @@ func (s *Service) preflight(ctx context.Context, on site.Site, domains []Domain,
 		switch {
 		case !hosts(domains, name):
 			return &refusal{name, errPreflight, reasonNotHosted, ""}
+		case !hosts(usable(domains), name):
+			return &refusal{name, errNotPointed, "", ""}
 		case isWildcard(name) && how != DNS:
 			return &refusal{name, errPreflight, reasonWildcard, ""}
 		}

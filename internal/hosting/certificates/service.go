@@ -27,6 +27,7 @@ import (
 
 // Domains are the hosted domains of services.
 type Domains interface {
+	// Hosted lists all of a service, the primary one first.
 	Hosted(ctx context.Context, q db.Querier, accountID, serviceID int64) ([]Domain, error)
 	// Refresh has the domains read from the panel again, because how they are answered by HTTPS has changed.
 	Refresh(ctx context.Context, accountID, serviceID int64) error
@@ -132,9 +133,11 @@ func (s *Service) overview(ctx context.Context, accountID, serviceID int64, p pa
 		return overview{}, err
 	}
 	var o overview
-	if o.domains, err = s.Domains.Hosted(ctx, s.DB, accountID, serviceID); err != nil {
+	domains, err := s.Domains.Hosted(ctx, s.DB, accountID, serviceID)
+	if err != nil {
 		return o, err
 	}
+	o.domains = usable(domains)
 	if o.rows, o.total, err = table.List(ctx, s.DB, accountID, serviceID, p); err != nil {
 		return o, err
 	}
@@ -214,7 +217,7 @@ func (s *Service) request(ctx context.Context, accountID, serviceID int64, w wis
 		return row{}, false, err
 	}
 	for _, name := range w.names {
-		if hosts(domains, name) {
+		if hosts(usable(domains), name) {
 			continue
 		}
 		bare, _ := strings.CutPrefix(name, "*.")
@@ -224,7 +227,7 @@ func (s *Service) request(ctx context.Context, accountID, serviceID int64, w wis
 	}
 	switch {
 	case w.chain != "":
-		r, err = s.install(ctx, on, domains, w)
+		r, err = s.install(ctx, on, usable(domains), w)
 		return r, true, err
 	case w.id != 0 && len(w.names) == 0 && (w.autoRenew != nil || w.hsts != nil):
 		r, err = s.changeSettings(ctx, on, w)
@@ -378,7 +381,7 @@ func (s *Service) issue(ctx context.Context, on site.Site, domains []Domain, w w
 			w.challenge = old.challenge
 		}
 	}
-	names, err := w.canonical(domains)
+	names, err := w.canonical(usable(domains))
 	if err != nil {
 		return row{}, false, err
 	}

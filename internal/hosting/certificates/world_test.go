@@ -252,7 +252,7 @@ func (w *world) service(id int64, on string, names ...string) {
 	})
 	accounts, ok := w.panels[on].(panel.Accounts)
 	for i, name := range names {
-		w.domains.all[id] = append(w.domains.all[id], Domain{ID: id*100 + int64(i), Name: name, Served: true, CreatedAt: w.Clock.Now()})
+		w.domains.all[id] = append(w.domains.all[id], Domain{ID: id*100 + int64(i), Name: name, Served: true, Usable: true, CreatedAt: w.Clock.Now()})
 		if !ok {
 			continue
 		}
