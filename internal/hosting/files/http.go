@@ -204,7 +204,11 @@ func (s *Service) search(ctx context.Context, p auth.Principal, in *searchIn) (*
 		return nil, err
 	}
 	if in.In == "content" {
-		end, ok := s.searches.Acquire(p.AccountID)
+		searches, key := &s.searches, p.AccountID
+		if p.OnlyService != 0 {
+			searches, key = &s.clients, p.OnlyService
+		}
+		end, ok := searches.Acquire(key)
 		if !ok {
 			return nil, fault.PanelBusy.Wrapf("files: %d searches of content at a time", mostSearches)
 		}

@@ -25,15 +25,19 @@ type Service struct {
 	panels    site.Panels
 	maxUpload int64
 	searches  semaphore.Keyed[int64] // searches of content in progress, by account
+	clients   semaphore.Keyed[int64] // those of resellers' clients, by service, so that one client takes none of the others'
 }
 
-// mostSearches is how many searches of content one account may have at a time, in all its services.
+// mostSearches is how many searches of content one account may have at a time, in all its services, and a reseller's client in its one.
 const mostSearches = 2
 
 // New makes the section. maxUpload bounds one upload, all its files together, in bytes; the plan's
 // disk bounds it as well.
 func New(q db.Querier, services site.Services, panels site.Panels, maxUpload int64) *Service {
-	return &Service{db: q, services: services, panels: panels, maxUpload: maxUpload, searches: semaphore.Keyed[int64]{Each: mostSearches}}
+	return &Service{
+		db: q, services: services, panels: panels, maxUpload: maxUpload,
+		searches: semaphore.Keyed[int64]{Each: mostSearches}, clients: semaphore.Keyed[int64]{Each: mostSearches},
+	}
 }
 
 // open finds the caller's service and what the panel that hosts it can do for files: C is the

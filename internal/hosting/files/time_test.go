@@ -2,6 +2,7 @@ package files_test
 
 import (
 	"context"
+	"sync"
 	"testing"
 	"time"
 
@@ -85,4 +86,49 @@ func TestWorkOnTreesAndArchivesHasMinutes(t *testing.T) {
 			t.Errorf("%s %s: %d %s, given %s", c.method, c.target, rec.Code, rec.Body, u.given)
 		}
 	}
+}
+
+// searched is a panel on which searches for "slow" last until the test lets them end.
+type searched struct {
+	unhurried
+	begun, end chan struct{}
+}
+
+func (s *searched) Search(ctx context.Context, _ string, q panel.Query) (panel.Found, error) {
+	if q.Text == "slow" {
+		s.begun <- struct{}{}
+		select {
+		case <-s.end:
+		case <-ctx.Done():
+		}
+	}
+	return panel.Found{}, nil
+}
+
+// TestAClientTakesNoSearchOfOthers: the searches of a reseller's client are counted for its service, and not for the account.
+func TestAClientTakesNoSearchOfOthers(t *testing.T) {
+	t.Parallel()
+	p := &searched{begun: make(chan struct{}), end: make(chan struct{})}
+	w := newWorld(t, p, panel.Limits{})
+	search := func(token, text string) int {
+		return w.do("GET", url(active, "/search?in=content&q="+text), token, "").Code
+	}
+	var running sync.WaitGroup
+	for range 2 {
+		running.Go(func() {
+			if code := search("visit", "slow"); code != 200 {
+				t.Errorf("a search of the client's: %d", code)
+			}
+		})
+	}
+	<-p.begun
+	<-p.begun
+	if code := search("visit", "x"); code != 503 {
+		t.Errorf("one more of the client's: %d", code)
+	}
+	if code := search("owner", "x"); code != 200 {
+		t.Errorf("the owner's meanwhile: %d", code)
+	}
+	close(p.end)
+	running.Wait()
 }

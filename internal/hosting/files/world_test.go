@@ -129,6 +129,7 @@ func newWorld(t testing.TB, p panel.Panel, limits panel.Limits) *world {
 		"reader":   {AccountID: owner, ApplicationID: 3, Scopes: []string{"services:read"}},
 		"profile":  {AccountID: owner, ApplicationID: 4, Scopes: []string{"profile"}},
 		"sandbox":  {AccountID: owner, ApplicationID: 5, Scopes: []string{"services:read", "services:write"}, Sandbox: true},
+		"visit":    {AccountID: owner, OnlyService: active, FirstParty: true, Scopes: []string{"services:read", "services:write"}},
 		"stranger": {AccountID: stranger, ApplicationID: 1, Scopes: auth.Scopes},
 	}, section.Operations())
 	return &world{Handler: api.Outer(slog.New(slog.DiscardHandler), clock.System(0), nil, edge), panel: p}
