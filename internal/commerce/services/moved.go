@@ -2,12 +2,15 @@ package services
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
 	"time"
 
 	"stead.dev/stead/internal/commerce/services/provisioning"
 	"stead.dev/stead/internal/hosting/site"
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/fault"
+	"stead.dev/stead/internal/platform/outbox"
 	"stead.dev/stead/internal/port/panel"
 )
 
@@ -48,6 +51,20 @@ func (s *Service) Relocate(ctx context.Context, tx *db.Tx, id int64, from, to st
 			map[string]any{"ipv4": now.place.ipv4, "ipv6": now.place.ipv6, "location": now.place.location})
 	})
 	return epoch, err
+}
+
+// Former lists the addresses that a service had before its moves since a time, as far back as events are kept.
+func (s *Service) Former(ctx context.Context, q db.Querier, id int64, since time.Time) ([]string, error) {
+	moved, err := outbox.Since(ctx, q, "service.migrated", "service", id, since)
+	var all []string
+	for _, e := range moved {
+		var was struct{ IPv4, IPv6 string }
+		if err := json.Unmarshal(e.Previous, &was); err != nil {
+			return nil, fmt.Errorf("services: event %s: %w", e.UID, err)
+		}
+		all = append(all, site.Site{IPv4: was.IPv4, IPv6: was.IPv6}.Addresses()...)
+	}
+	return all, err
 }
 
 // TellMovePlanned tells the owner that a service moves to another machine after a while, and not before.

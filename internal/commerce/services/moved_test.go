@@ -3,6 +3,7 @@ package services
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -52,6 +53,16 @@ func TestAServiceMovesFromWhereItIs(t *testing.T) {
 		data = w.texts(`SELECT data FROM outbox_events WHERE type = 'service.migration_planned' AND subject_id = $1`, id)
 		if len(data) != 1 || !strings.Contains(data[0], `"minutes":60`) {
 			t.Errorf("the owner is told %s", data)
+		}
+		former := func(since time.Time) []string {
+			all, err := w.Former(t.Context(), d, id, since)
+			if err != nil {
+				t.Error(err)
+			}
+			return all
+		}
+		if now := clk.Now(); len(former(now)) == 0 || slices.Contains(former(now), "192.0.2.99") || former(now.Add(time.Second)) != nil {
+			t.Errorf("it was at %q, and later at %q", former(now), former(now.Add(time.Second)))
 		}
 		r := w.record(id)
 		w.same("where it is", "node:9", r.panel)

@@ -80,6 +80,14 @@ func TestAServiceMovesWhileItLives(t *testing.T) {
 			t.Errorf("where it was it is written: %v", err)
 		}
 		told(Keep, 1)
+		former := func() []string {
+			all, err := w.Former(t.Context(), w.db, 7)
+			w.must(err)
+			return all
+		}
+		if want := []string{"former 7 since " + m.CommittedAt.Format(time.RFC3339)}; !slices.Equal(former(), want) {
+			t.Errorf("it is passed on from %q, want %q", former(), want)
+		}
 		if err := w.writable(first); !errors.Is(err, panel.ErrNotFound) {
 			t.Errorf("where it was it is written: %v", err)
 		}
@@ -97,6 +105,9 @@ func TestAServiceMovesWhileItLives(t *testing.T) {
 		now := w.clock.Now()
 		w.newest = &now
 		w.until(id, Closed)
+		if all := former(); all != nil {
+			t.Errorf("nothing is left on %q", all)
+		}
 		id = w.move("first").ID
 		w.until(id, Keep)
 		w.served(first, 2)

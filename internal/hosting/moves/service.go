@@ -43,6 +43,8 @@ type Services interface {
 	// Relocate makes another panel serve the service, in the next epoch. fault.Conflict: it is not on the panel that it
 	// comes from, or has no account any more.
 	Relocate(ctx context.Context, tx *db.Tx, serviceID int64, from, to string, account panel.Account) (epoch int64, err error)
+	// Former lists the addresses that the service had before its moves since a time.
+	Former(ctx context.Context, q db.Querier, serviceID int64, since time.Time) ([]string, error)
 	// TellMovePlanned tells the owner that the service moves after a while.
 	TellMovePlanned(ctx context.Context, tx *db.Tx, serviceID int64, wait time.Duration) error
 	// FollowStatus has the account suspended, or not, as the service is.
@@ -442,6 +444,16 @@ func (s *Service) Cancel(ctx context.Context, id int64) (m Move, err error) {
 		return errors.Join(write(ctx, tx, m), s.enqueue(ctx, tx, id))
 	})
 	return m, err
+}
+
+// Former lists the addresses at which a service was before it moved, while something of it is left there: the machine passes visitors
+// and mail on.
+func (s *Service) Former(ctx context.Context, q db.Querier, serviceID int64) ([]string, error) {
+	since, err := leftSince(ctx, q, serviceID)
+	if err != nil || since == nil {
+		return nil, err
+	}
+	return s.Services.Former(ctx, q, serviceID, *since)
 }
 
 // Left lists the accounts that have left a panel, and of which something may be left there.

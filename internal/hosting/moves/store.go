@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"time"
 
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/fault"
@@ -97,6 +98,12 @@ func leftOf(ctx context.Context, q db.Querier, serviceID int64) ([]string, error
 	return db.Collect(ctx, q, func(row db.Row) (name string, err error) { return name, row.Scan(&name) },
 		`SELECT CASE WHEN step = 'undo' THEN to_panel ELSE from_panel END FROM moves_moves
 			WHERE service_id = $1 AND step <> 'closed' AND (epoch IS NOT NULL OR step = 'undo')`, serviceID)
+}
+
+// leftSince is when a service left the first of the machines on which something of it is left; nil when there is none.
+func leftSince(ctx context.Context, q db.Querier, serviceID int64) (since *time.Time, err error) {
+	err = q.QueryRow(ctx, `SELECT min(committed_at) FROM moves_moves WHERE service_id = $1 AND step <> 'closed' AND epoch IS NOT NULL`, serviceID).Scan(&since)
+	return since, err
 }
 
 // list reads a page of the moves that a filter lets through, the newest first.

@@ -366,6 +366,10 @@ func (sites) Relocate(ctx context.Context, tx *db.Tx, id int64, from, to string,
 	return epoch, err
 }
 
+func (sites) Former(_ context.Context, _ db.Querier, id int64, since time.Time) ([]string, error) {
+	return []string{fmt.Sprintf("former %d since %s", id, since.Format(time.RFC3339))}, nil
+}
+
 func (t sites) TellMovePlanned(_ context.Context, _ *db.Tx, _ int64, wait time.Duration) error {
 	t.w.planned = append(t.w.planned, wait)
 	return nil

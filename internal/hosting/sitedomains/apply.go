@@ -86,8 +86,14 @@ func (s *Service) Reconcile(ctx context.Context) error {
 // Follow hears what happens to services and of whose their domains are, and lets their domains follow.
 func (s *Service) Follow(ctx context.Context, tx *db.Tx, e outbox.Stored) error {
 	switch e.Type {
+	case "service.migrated":
+		// Its owner changes the DNS about now, and the certificates of the new machine wait for that.
+		if err := setDNSDue(ctx, tx, e.SubjectID); err != nil {
+			return err
+		}
+		return s.enqueueApplyAll(ctx, tx, site.Target{AccountID: e.AccountID, ServiceID: e.SubjectID})
 	case "service.provisioned", "service.restored", "service.suspended", "service.unsuspended", "service.provision_failed", "service.terminated",
-		"service.tariff_changed", "service.migrated":
+		"service.tariff_changed":
 		return s.enqueueApplyAll(ctx, tx, site.Target{AccountID: e.AccountID, ServiceID: e.SubjectID})
 	case "site_domain.verification_changed":
 		return s.collection().Enqueue(ctx, tx, e.AccountID, e.SubjectID)

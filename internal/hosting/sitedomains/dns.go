@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"stead.dev/stead/internal/hosting/site"
 	"stead.dev/stead/internal/platform/atonce"
 	"stead.dev/stead/internal/platform/db"
 )
@@ -79,12 +80,18 @@ func (s *Service) CheckDNS(ctx context.Context) error {
 			return ctx.Err() // what was not looked up is still due
 		}
 		err = s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
+			enqueued := map[int64]bool{} // services
 			for i, d := range due {
 				next := dnsSeldom
 				if tx.Now.Sub(d.createdAt) < dnsYoung {
 					next = dnsInterval
 				}
-				if err := s.notePointing(ctx, tx, d, found[i], tx.Now.Add(next)); err != nil {
+				turned, err := s.notePointing(ctx, tx, d, found[i], tx.Now.Add(next))
+				if err == nil && turned && !enqueued[d.serviceID] {
+					enqueued[d.serviceID] = true
+					err = s.enqueueApplyAll(ctx, tx, site.Target{AccountID: d.accountID, ServiceID: d.serviceID})
+				}
+				if err != nil {
 					return err
 				}
 			}
@@ -97,21 +104,22 @@ func (s *Service) CheckDNS(ctx context.Context) error {
 	return ctx.Err() // the next turn goes on
 }
 
-// notePointing writes what a look into the DNS found. The panel follows when the name leads to its service now, or no longer: see
-// usable.
-func (s *Service) notePointing(ctx context.Context, tx *db.Tx, d dueName, found pointing, next time.Time) error {
+// notePointing writes what a look into the DNS found. turned tells that the name leads to its service now, or no longer: the panel must
+// follow with all that it may have, see usable.
+func (s *Service) notePointing(ctx context.Context, tx *db.Tx, d dueName, found pointing, next time.Time) (turned bool, err error) {
 	if !found.known {
 		found.found = d.found
 	}
 	same, err := setPointing(ctx, tx, d, found, next)
 	if err != nil || !same || slices.Equal(found.found, d.found) {
-		return err
+		return false, err
 	}
 	on, err := s.Services.Site(ctx, tx, d.accountID, d.serviceID)
-	if err != nil || found.leads(on.Addresses()) == (pointing{found: d.found}).leads(on.Addresses()) {
-		return err
+	if err != nil {
+		return false, err
 	}
-	return s.collection().Enqueue(ctx, tx, d.accountID, d.serviceID)
+	here, err := s.here(ctx, tx, on)
+	return found.leads(here) != (pointing{found: d.found}).leads(here), err
 }
 
 // lookUp asks for all names, some at once.

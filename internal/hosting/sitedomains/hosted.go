@@ -63,11 +63,21 @@ func (s *Service) MaySend(ctx context.Context, q db.Querier, of site.Site) (bool
 // those whose DNS leads to the service.
 func (s *Service) usable(ctx context.Context, q db.Querier, on site.Site, all ...domain) (map[string]bool, error) {
 	known, err := s.verifications(ctx, q, on, all)
+	if err != nil {
+		return nil, err
+	}
+	here, err := s.here(ctx, q, on)
 	usable := make(map[string]bool, len(all))
 	for _, d := range all {
-		usable[d.name] = known[d.name].Cleared || d.displacedName == nil && d.dns.leads(on.Addresses())
+		usable[d.name] = known[d.name].Cleared || d.displacedName == nil && d.dns.leads(here)
 	}
 	return usable, err
+}
+
+// here lists the addresses by which a service is reached: its own, and for a while those of the machines that it has left.
+func (s *Service) here(ctx context.Context, q db.Querier, on site.Site) ([]string, error) {
+	former, err := s.Moves.Former(ctx, q, on.ServiceID)
+	return append(on.Addresses(), former...), err
 }
 
 // root is the document root that a domain shows: its own, or for an alias that of the primary domain.

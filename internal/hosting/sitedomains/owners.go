@@ -56,7 +56,11 @@ func (s *Service) LeadHere(ctx context.Context, q db.Querier, accountID int64, z
 		if err != nil {
 			return false, err
 		}
-		if d.displacedName == nil && d.dns.status(on.Addresses()) == Pointed {
+		here, err := s.here(ctx, q, on)
+		if err != nil {
+			return false, err
+		}
+		if d.displacedName == nil && d.dns.status(here) == Pointed {
 			return true, nil
 		}
 	}

@@ -11,6 +11,7 @@ import (
 
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/fault"
+	"stead.dev/stead/internal/platform/outbox"
 	"stead.dev/stead/internal/platform/outbox/outboxtest"
 	"stead.dev/stead/internal/platform/testkit"
 )
@@ -163,6 +164,63 @@ func TestWhatMayHaveCertificatesAndMail(t *testing.T) {
 			if err := w.Refusal(t.Context(), w.DB, owner, name); (err != nil) != want {
 				t.Errorf("%s: %v", name, err)
 			}
+		}
+	})
+}
+
+// moved are the Moves of the test: where services were before.
+type moved []string
+
+func (m *moved) Former(context.Context, db.Querier, int64) ([]string, error) { return *m, nil }
+
+// TestAMoveTakesMailAndCertificates of names whose DNS is elsewhere: it leads to the former machine, which passes on what comes, until
+// the owner has changed it.
+func TestAMoveTakesMailAndCertificates(t *testing.T) {
+	t.Parallel()
+	engines(t, func(t *testing.T, w *world) {
+		ctx := t.Context()
+		former := &moved{"192.0.2.50"}
+		w.Claims, w.Moves = owners{}, former
+		w.service(owner, 10, "shop.example")
+		w.dns.answers = map[string]string{"shop.example": "192.0.2.50"}
+		w.Clock.Advance(dnsYoung)
+		usable := func(want bool, why string) {
+			t.Helper()
+			w.Must(w.CheckDNS(ctx))
+			all, err := w.Hosted(ctx, w.DB, owner, 10)
+			w.Must(err)
+			here, err := w.LeadHere(ctx, w.DB, owner, "shop.example")
+			w.Must(err)
+			if all[0].Usable != want || here != want {
+				t.Errorf("%s: usable %v, leads here %v", why, all[0].Usable, here)
+			}
+		}
+		follows := func() (n int) {
+			w.Must(w.DB.QueryRow(ctx, `SELECT count(*) FROM river_job WHERE kind = 'hosting.apply_all'`).Scan(&n))
+			return n
+		}
+		usable(true, "the former machine passes on")
+		if w.shows(10)["shop.example"].DNS.Status != "not_pointed" {
+			t.Error("the owner does not see that the DNS is to be changed")
+		}
+		asked, before := w.dns.asked, follows()
+		w.dns.answers["shop.example"] = "192.0.2.1"
+		w.Tx(func(ctx context.Context, tx *db.Tx) error {
+			return w.Follow(ctx, tx, outbox.Stored{Type: "service.migrated", AccountID: owner, SubjectID: 10})
+		})
+		usable(true, "the owner has changed the DNS")
+		if w.dns.asked != asked+1 || follows() != before+1 {
+			t.Errorf("after the move the DNS was asked %d times, and all followed %d times", w.dns.asked-asked, follows()-before)
+		}
+		*former = nil
+		usable(true, "the former machine has forgotten it")
+
+		before = follows()
+		w.dns.answers["shop.example"] = "192.0.2.50"
+		w.Clock.Advance(dnsSeldom)
+		usable(false, "somebody else's by now")
+		if follows() != before+1 {
+			t.Error("mail and certificates do not follow what the DNS says")
 		}
 	})
 }

@@ -56,6 +56,18 @@ type Zones interface {
 	Rename(ctx context.Context, tx *db.Tx, serviceID int64, from, to string) error
 }
 
+// Moves are those of services from one machine to another.
+type Moves interface {
+	// Former lists the addresses at which a service was before it moved, while the machines there pass on what comes for it.
+	Former(ctx context.Context, q db.Querier, serviceID int64) ([]string, error)
+}
+
+// Unmoved is the Moves of who moves no service.
+type Unmoved struct{}
+
+// Former implements Moves.
+func (Unmoved) Former(context.Context, db.Querier, int64) ([]string, error) { return nil, nil }
+
 // NoZones is the Zones of who serves none.
 type NoZones struct{}
 
@@ -82,6 +94,7 @@ type Needs struct {
 	Parts  []site.Part
 	Claims Claims
 	Zones  Zones
+	Moves  Moves
 }
 
 // Service is the section's use cases.

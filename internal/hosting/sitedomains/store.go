@@ -132,6 +132,12 @@ func setPointing(ctx context.Context, tx *db.Tx, d dueName, p pointing, next tim
 	return n == 1, err
 }
 
+// setDNSDue has the names of a service looked up next.
+func setDNSDue(ctx context.Context, tx *db.Tx, serviceID int64) error {
+	_, err := tx.Exec(ctx, `UPDATE hosting_domains SET dns_due_at = $1 WHERE service_id = $2`, tx.Now, serviceID)
+	return err
+}
+
 // putUsage keeps what the panel counted of a service.
 func putUsage(ctx context.Context, tx *db.Tx, serviceID int64, counted map[string]int64) error {
 	data, err := json.Marshal(counted)

@@ -48,7 +48,7 @@ func newWorld(base sitetest.World, p fullPanel) *world {
 		Base: w.On(q, w.machine), Clock: base.Clock, Events: w.events, Primaries: base.Services, Worlds: base.Services, Resolver: w.dns,
 		ReservedDomains: []string{"stead.test"},
 	})
-	w.Connect(Needs{Parts: []site.Part{}, Claims: Unclaimed{}, Zones: NoZones{}})
+	w.Connect(Needs{Parts: []site.Part{}, Claims: Unclaimed{}, Zones: NoZones{}, Moves: Unmoved{}})
 	w.Register(q.Workers())
 	w.events.Subscribe("service.*", w.Follow)
 	w.events.Subscribe("site_domain.verification_changed", w.Follow)

@@ -217,6 +217,12 @@ func (o *Outbox) Of(ctx context.Context, subject string, id int64) ([]Stored, er
 	return db.Collect(ctx, o.db, storedRows.Scan, `SELECT `+storedRows.Columns()+` FROM outbox_events WHERE subject = $1 AND subject_id = $2 ORDER BY sequence`, subject, id)
 }
 
+// Since reads the events of a type of one subject since a time, in order, within Retention.
+func Since(ctx context.Context, q db.Querier, eventType, subject string, id int64, from time.Time) ([]Stored, error) {
+	return db.Collect(ctx, q, storedRows.Scan, `SELECT `+storedRows.Columns()+` FROM outbox_events
+		WHERE subject = $1 AND subject_id = $2 AND type = $3 AND created_at >= $4 ORDER BY sequence`, subject, id, eventType, from)
+}
+
 // storedRows reads outbox_events.
 var storedRows = db.Map(func(e *Stored) db.Fields {
 	return db.Fields{
