@@ -226,6 +226,41 @@ func TestRecordsThatCannotComeBackLeaveTheFilesAlone(t *testing.T) {
 	})
 }
 
+// TestAMachineAnswersWhatIsNoDocument: the machine that keeps a backup may be in the hands of an attacker. What it answers ends the
+// restore, and the service takes changes again.
+func TestAMachineAnswersWhatIsNoDocument(t *testing.T) {
+	t.Parallel()
+	engines(t, func(t *testing.T, w *world) {
+		ctx := t.Context()
+		w.Exec(`INSERT INTO test_records VALUES (10, '{"a":1}')`)
+		id := w.made(10, `{"parts":["cron"]}`)
+		w.records.refuses = errors.New("invalid byte sequence") // as PostgreSQL says of a NUL
+		w.decode(w.Do("POST", fmt.Sprintf("/10/backups/%d/restore", id), "own", `{}`), http.StatusOK, &shown{})
+		var failed error
+		testkit.Eventually(t, time.Minute, func() bool {
+			for _, id := range w.ids(`SELECT id FROM backups WHERE status IN ('queued', 'running')`) {
+				_, err := w.advance(ctx, id)
+				w.Must(err)
+			}
+			for _, id := range w.ids(`SELECT id FROM backups_restores`) {
+				_, failed = w.advanceRestore(ctx, id)
+			}
+			return failed != nil
+		}, "the rows are refused")
+		w.same("status", "restoring", w.shows(10)[id].Status)
+		w.Clock.Advance(patience)
+		w.settle()
+		b := w.shows(10)[id]
+		w.same("status after a while", "completed", b.Status)
+		w.same("key", "internal_error", *b.Restore.ErrorKey)
+
+		w.records.refuses = site.ReadDocument(json.RawMessage(`{"a": 1}`), new([]string))
+		b = w.bringBack(10, id, `{}`)
+		w.same("key of what is no document", "backup_not_restorable", *b.Restore.ErrorKey)
+		w.same("records", `{"a":1}`, w.records10())
+	})
+}
+
 func TestAPanelOutOfReachIsWaitedFor(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, w *world) {

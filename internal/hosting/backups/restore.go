@@ -145,10 +145,19 @@ func (s *Service) importRows(ctx context.Context, r restore) (time.Duration, err
 		return nil
 	})
 	var refused *fault.Error
-	if errors.As(err, &refused) {
+	switch {
+	case err == nil:
+		return atOnce, nil
+	case errors.As(err, &refused):
 		return 0, s.restoreFailed(ctx, r, refused.Def.Key)
+	case errors.Is(err, panel.ErrInvalid):
+		return 0, s.restoreFailed(ctx, r, ErrNotRestorable.Key)
+	case ctx.Err() != nil || s.Clock.Now().Sub(r.createdAt) < patience:
+		return 0, err
+	default: // rows that no database takes, such as with a NUL; the service would wait for ever
+		s.Log.ErrorContext(ctx, "what a backup has cannot be imported", "service", r.ServiceID, "backup", r.backupID, "error", err)
+		return 0, s.restoreFailed(ctx, r, fault.Internal.Key)
 	}
-	return atOnce, err
 }
 
 // documents reads what the backup has for the sections; nothing is asked when none of
@@ -231,8 +240,8 @@ func (s *Service) restoreFailed(ctx context.Context, r restore, key string) erro
 func (s *Service) importPart(ctx context.Context, tx *db.Tx, r restore, name panel.BackupPart, doc json.RawMessage) error {
 	if name == panel.PartDNS {
 		var all dnsDocument
-		if err := json.Unmarshal(doc, &all); err != nil {
-			return fmt.Errorf("backups: document: %w", err)
+		if err := site.ReadDocument(doc, &all); err != nil {
+			return err
 		}
 		if r.revivesService() {
 			if err := s.importOwn(ctx, tx, r, all); err != nil {

@@ -90,8 +90,8 @@ func (s *Service) Export(ctx context.Context, q db.Querier, accountID, serviceID
 // out.
 func (s *Service) Import(ctx context.Context, tx *db.Tx, accountID, serviceID int64, document json.RawMessage, _ []string) error {
 	var wanted savedZones
-	if err := json.Unmarshal(document, &wanted); err != nil {
-		return fmt.Errorf("dns: document of a backup: %w", err)
+	if err := site.ReadDocument(document, &wanted); err != nil {
+		return fmt.Errorf("dns: %w", err)
 	}
 	if err := s.changeIn(ctx, tx, accountID, serviceID, "", "import", s.restore(wanted.savedZone)); err != nil || len(wanted.Others) == 0 {
 		return err

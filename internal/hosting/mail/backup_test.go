@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"stead.dev/stead/internal/platform/fault"
+	"stead.dev/stead/internal/port/panel"
 )
 
 func TestMailboxesComeBackAsTheyWere(t *testing.T) {
@@ -21,6 +22,9 @@ func TestMailboxesComeBackAsTheyWere(t *testing.T) {
 		goes := w.add(10, "boss", `,"quota_mb":77,"forward_to":["me@elsewhere.example"],"keep_copy":true`)
 		w.apply(10)
 		document := w.Exported(w, 10)
+		if err := w.Reimport(w, 10, `{"address":"info@shop.example"}`); !errors.Is(err, panel.ErrInvalid) {
+			t.Errorf("what is no document: %v", err)
+		}
 
 		w.must2(w.Do("DELETE", fmt.Sprintf("/10/mailboxes/%d", goes), "own", ""))
 		w.must2(w.Do("PATCH", fmt.Sprintf("/10/mailboxes/%d", stays), "own", `{"password":"another horse","aliases":[]}`))

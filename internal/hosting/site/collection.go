@@ -192,12 +192,21 @@ func (c Collection[R, C, P]) Export(ctx context.Context, q db.Querier, serviceID
 	return json.Marshal(all)
 }
 
+// ReadDocument reads what a backup has of a section. The machine that keeps the backup answers it, so it may be anything: what cannot be
+// read is panel.ErrInvalid, as of a damaged backup.
+func ReadDocument(document json.RawMessage, into any) error {
+	if err := json.Unmarshal(document, into); err != nil {
+		return fmt.Errorf("document of a backup: %w: %w", panel.ErrInvalid, err)
+	}
+	return nil
+}
+
 // Import reads the document of a backup into wanted, and has f write rows of the locked service after it.
 func (c Collection[R, C, P]) Import(ctx context.Context, tx *db.Tx, accountID, serviceID int64, document json.RawMessage, wanted any,
 	f func(on Site, rows []R) error,
 ) error {
-	if err := json.Unmarshal(document, wanted); err != nil {
-		return fmt.Errorf("%s: document of a backup: %w", c.Name, err)
+	if err := ReadDocument(document, wanted); err != nil {
+		return fmt.Errorf("%s: %w", c.Name, err)
 	}
 	on, err := c.Services.LockSite(ctx, tx, accountID, serviceID)
 	if err != nil {
