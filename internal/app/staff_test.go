@@ -129,7 +129,7 @@ func (w *staffWorld) prepare() {
 		must(err)
 		return string(body)
 	}
-	asked := w.id(w.post(t, w.stranger.token, "/api/v1/tickets", ticketRequest))
+	asked := w.id(w.post(t, w.strangersPanel, "/api/v1/tickets", ticketRequest))
 	canned, err := w.tickets.SaveAnswer(ctx, "Greeting", "Hello!")
 	must(err)
 	article, err := w.admin.CreateArticle(ctx, articles.Draft{Kind: articles.Help, Slug: "watch", Language: "ru", Category: "email", Text: articles.Text{

@@ -27,7 +27,7 @@ func (w *world) fileOfTicket() int64 {
 			} `json:"attachments"`
 		} `json:"messages"`
 	}
-	w.get(w.t, w.owner.token, fmt.Sprintf("/api/v1/tickets/%d", w.ticket)).decode(w.t, &ticket)
+	w.get(w.t, w.ownersPanel, fmt.Sprintf("/api/v1/tickets/%d", w.ticket)).decode(w.t, &ticket)
 	file := ticket.Messages[0].Attachments[0]
 	if file.Name != "page.html" {
 		w.t.Errorf("the file is called %q", file.Name)
@@ -38,9 +38,9 @@ func (w *world) fileOfTicket() int64 {
 func TestTicketsAreAnsweredByMail(t *testing.T) {
 	settings := map[string]string{"demo": "true", "support_email": "support@stead.test"}
 	engines(t, settings, func(t *testing.T, a *App) {
-		c := a.application(t, false)
+		c := a.firstParty(t)
 		owner, other := a.customer(t, c, 0), a.customer(t, c, 0)
-		w := &world{App: a, t: t, owner: owner}
+		w := &world{App: a, t: t, owner: owner, ownersPanel: owner.token}
 		w.ticket = w.id(a.post(t, owner.token, "/api/v1/tickets", ticketRequest))
 		file := a.get(t, owner.token, fmt.Sprintf("/api/v1/tickets/%d/attachments/%d", w.ticket, w.fileOfTicket()))
 		if file.status != http.StatusOK || string(file.body) != "<h1>hi</h1>" || file.header.Get("Content-Disposition") != `attachment; filename=page.html` ||
@@ -93,9 +93,9 @@ func TestTicketsAreAnsweredByMail(t *testing.T) {
 // TestNobodyFillsTheDatabaseWithTickets: what an account writes in a day is bounded, by number and by the size of files.
 func TestNobodyFillsTheDatabaseWithTickets(t *testing.T) {
 	engines(t, nil, func(t *testing.T, a *App) {
-		c := a.application(t, false)
+		c := a.firstParty(t)
 		owner, another := a.customer(t, c, 0), a.customer(t, c, 0)
-		w := &world{App: a, t: t, owner: owner}
+		w := &world{App: a, t: t, owner: owner, ownersPanel: owner.token}
 		ticket := w.id(a.post(t, owner.token, "/api/v1/tickets", `{"subject": "One", "message": "Help."}`))
 		file := tickets.File{Name: "a.bin", Content: make([]byte, tickets.MaxFiles)}
 		write := func(m tickets.Message) error {
@@ -128,9 +128,9 @@ func TestNobodyFillsTheDatabaseWithTickets(t *testing.T) {
 // TestCustomersFindAndReopenTheirTickets: the filters of the list, and that only a closed ticket is reopened.
 func TestCustomersFindAndReopenTheirTickets(t *testing.T) {
 	engines(t, nil, func(t *testing.T, a *App) {
-		c := a.application(t, false)
+		c := a.firstParty(t)
 		owner := a.customer(t, c, 0)
-		w := &world{App: a, t: t, owner: owner}
+		w := &world{App: a, t: t, owner: owner, ownersPanel: owner.token}
 		ticket := w.id(a.post(t, owner.token, "/api/v1/tickets", `{"subject": "One", "message": "Help."}`))
 		w.id(a.post(t, owner.token, "/api/v1/tickets", `{"subject": "Another", "message": "Help."}`))
 		has := func(query string, want int) {

@@ -102,7 +102,7 @@ func newWorld(t *testing.T, a *App) *world {
 	w.order = w.newOrder(w.owner, unique("pending")+".example.com")
 	w.topup = w.id(a.post(t, w.owner.token, "/api/v1/wallet/topups", `{"amount_usd_cents": 1000, "gateway": "demo"}`))
 	w.keepACard()
-	w.ticket = w.id(a.post(t, w.owner.token, "/api/v1/tickets", ticketRequest))
+	w.ticket = w.id(a.post(t, w.ownersPanel, "/api/v1/tickets", ticketRequest))
 	w.ticketFile = w.fileOfTicket()
 	w.announcement = w.announce()
 	w.app = w.id(a.post(t, w.ownersSession, "/api/v1/apps",

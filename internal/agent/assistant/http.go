@@ -93,8 +93,8 @@ func (s *Service) Operations() []api.Route {
 		api.Operation[struct{}, draftWire]{
 			ID: "assistant.handover", Method: http.MethodGet, Path: "/api/v1/assistant/handover", Section: api.AI, Auth: api.Token,
 			Scopes: []string{auth.ScopeProfile}, Summary: "Draft a support ticket from your conversation with the assistant",
-			Description: "Subject and text for `POST /tickets`, in your language: your last question, and what was said before, so that nobody asks again. " +
-				"Show it to the person who asked, and open the ticket when they agree; this operation opens none. Both are empty when nothing was asked.",
+			Description: "Subject and text of a support ticket, in your language: your last question, and what was said before, so that nobody asks again. " +
+				"Show it to the person who asked: they open the ticket in the panel, this operation opens none. Both are empty when nothing was asked.",
 			Handle: func(ctx context.Context, p auth.Principal, _ *struct{}) (*draftWire, error) {
 				d, err := s.handover(ctx, p)
 				return &draftWire{Subject: d.subject, Message: d.text}, err

@@ -111,12 +111,14 @@ const maxRequest = 9 << 19
 // Operations are those of customers and of staff.
 func (s *Service) Operations() []api.Route { return append(s.customers(), s.staff()...) }
 
+// customers are operations of the panel alone: a ticket holds what a person has told the company's support, passwords among it, and no
+// scope that an application asks for names that.
 func (s *Service) customers() []api.Route {
 	const base, one = "/api/v1/tickets", "/api/v1/tickets/{ticket}"
 	scopes := []string{auth.ScopeProfile}
 	return []api.Route{
 		api.Operation[listIn, page.List[ticketWire]]{
-			ID: "tickets.list", Method: http.MethodGet, Path: base, Section: api.Account, Auth: api.Token, Scopes: scopes,
+			ID: "tickets.list", Method: http.MethodGet, Path: base, Section: api.Account, Auth: api.Token, Scopes: scopes, FirstParty: true,
 			Summary: "List support tickets, the last changed first", Description: "Questions to the company's support, with who must do something next.",
 			Handle: func(ctx context.Context, p auth.Principal, in *listIn) (*page.List[ticketWire], error) {
 				all, total, err := s.List(ctx, Filter{AccountID: p.AccountID, ServiceID: in.Service, Status: Status(in.Status)}, in.Params)
@@ -124,7 +126,7 @@ func (s *Service) customers() []api.Route {
 			},
 		},
 		api.Operation[askIn, ticketWire]{
-			ID: "tickets.create", Method: http.MethodPost, Path: base, Section: api.Account, Auth: api.Token, Scopes: scopes,
+			ID: "tickets.create", Method: http.MethodPost, Path: base, Section: api.Account, Auth: api.Token, Scopes: scopes, FirstParty: true,
 			Status: http.StatusCreated, MaxBody: maxRequest, Summary: "Ask the company's support",
 			Description: "Opens a ticket. The answer comes by mail, too, and can be answered by mail.",
 			Example:     `{"subject": "Mail does not arrive", "message": "Since this morning info@ gets nothing. What is wrong?"}`,
@@ -141,7 +143,7 @@ func (s *Service) customers() []api.Route {
 			},
 		},
 		api.Operation[ticketIn, threadWire]{
-			ID: "tickets.get", Method: http.MethodGet, Path: one, Section: api.Account, Auth: api.Token, Scopes: scopes,
+			ID: "tickets.get", Method: http.MethodGet, Path: one, Section: api.Account, Auth: api.Token, Scopes: scopes, FirstParty: true,
 			Summary: "Read a support ticket", Description: "The ticket with everything that was written in it.",
 			Handle: func(ctx context.Context, p auth.Principal, in *ticketIn) (*threadWire, error) {
 				t, all, err := s.Own(ctx, p.AccountID, in.Ticket)
@@ -156,7 +158,7 @@ func (s *Service) customers() []api.Route {
 			},
 		},
 		api.Operation[writeIn, messageWire]{
-			ID: "tickets.write", Method: http.MethodPost, Path: one + "/messages", Section: api.Account, Auth: api.Token, Scopes: scopes,
+			ID: "tickets.write", Method: http.MethodPost, Path: one + "/messages", Section: api.Account, Auth: api.Token, Scopes: scopes, FirstParty: true,
 			Status: http.StatusCreated, MaxBody: maxRequest, Summary: "Write in a support ticket",
 			Description: "The ticket is open again, also when it was closed.", Example: `{"message": "It works again, thank you."}`,
 			Handle: func(ctx context.Context, p auth.Principal, in *writeIn) (*messageWire, error) {
@@ -170,14 +172,14 @@ func (s *Service) customers() []api.Route {
 			},
 		},
 		api.Operation[ticketIn, api.Empty]{
-			ID: "tickets.close", Method: http.MethodPost, Path: one + "/close", Section: api.Account, Auth: api.Token, Scopes: scopes,
+			ID: "tickets.close", Method: http.MethodPost, Path: one + "/close", Section: api.Account, Auth: api.Token, Scopes: scopes, FirstParty: true,
 			Summary: "Close a support ticket", Description: "Says that the question is answered. Writing in it opens it again.",
 			Handle: func(ctx context.Context, p auth.Principal, in *ticketIn) (*api.Empty, error) {
 				return nil, s.CloseOwn(ctx, p.AccountID, in.Ticket)
 			},
 		},
 		api.Operation[ticketIn, api.Empty]{
-			ID: "tickets.reopen", Method: http.MethodPost, Path: one + "/reopen", Section: api.Account, Auth: api.Token, Scopes: scopes,
+			ID: "tickets.reopen", Method: http.MethodPost, Path: one + "/reopen", Section: api.Account, Auth: api.Token, Scopes: scopes, FirstParty: true,
 			Summary:     "Reopen a support ticket",
 			Description: "Takes closing back: support sees the ticket among the open ones again. One that is not closed stays as it is.",
 			Handle: func(ctx context.Context, p auth.Principal, in *ticketIn) (*api.Empty, error) {
@@ -185,7 +187,7 @@ func (s *Service) customers() []api.Route {
 			},
 		},
 		api.Operation[fileIn, api.Empty]{
-			ID: "tickets.attachment", Method: http.MethodGet, Path: one + "/attachments/{attachment}", Section: api.Account, Auth: api.Token, Scopes: scopes,
+			ID: "tickets.attachment", Method: http.MethodGet, Path: one + "/attachments/{attachment}", Section: api.Account, Auth: api.Token, Scopes: scopes, FirstParty: true,
 			Summary: "Download an attachment of a support ticket", Description: "The file as it was sent, for saving.",
 			ContentTypes: []string{"application/octet-stream"},
 			Stream: func(ctx context.Context, p auth.Principal, in *fileIn, w http.ResponseWriter, _ *http.Request) error {

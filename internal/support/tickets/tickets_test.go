@@ -1,0 +1,157 @@
+package tickets_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/riverqueue/river"
+
+	"stead.dev/stead/internal/platform/api/apitest"
+	"stead.dev/stead/internal/platform/auth"
+	"stead.dev/stead/internal/platform/brand"
+	"stead.dev/stead/internal/platform/clock"
+	"stead.dev/stead/internal/platform/db"
+	"stead.dev/stead/internal/platform/fault"
+	"stead.dev/stead/internal/platform/testkit"
+	"stead.dev/stead/internal/port/mailer"
+	"stead.dev/stead/internal/support/tickets"
+)
+
+// The accounts of the tests.
+const (
+	anna  = 1 // a customer
+	other = 2 // another
+	berta = 7 // of staff
+)
+
+type people map[int64]tickets.Person
+
+func (p people) Person(_ context.Context, _ db.Querier, id int64) (tickets.Person, error) {
+	found, ok := p[id]
+	if !ok {
+		return found, fault.NotFound.New()
+	}
+	return found, nil
+}
+
+func (p people) Writer(_ context.Context, email string) (tickets.Person, error) {
+	for _, one := range p {
+		if one.Email == email {
+			return one, nil
+		}
+	}
+	return tickets.Person{}, fault.NotFound.New()
+}
+
+// services are everybody's.
+type services struct{}
+
+func (services) Owns(context.Context, db.Querier, int64, int64) error { return nil }
+
+// audit records nothing.
+type audit struct{}
+
+func (audit) RecordTicket(ctx context.Context, _ string, _ int64) context.Context { return ctx }
+func (audit) RecordAnswer(ctx context.Context, _ string, _ any) context.Context   { return ctx }
+
+// job is one that was inserted.
+type job struct {
+	args river.JobArgs
+	opts river.InsertOpts
+}
+
+// queue keeps the jobs.
+type queue struct{ jobs []job }
+
+func (q *queue) Enqueue(_ context.Context, _ *db.Tx, args river.JobArgs, opts *river.InsertOpts) error {
+	q.jobs = append(q.jobs, job{args, *opts})
+	return nil
+}
+
+// post keeps what is sent.
+type post struct{ sent []mailer.Message }
+
+func (p *post) Send(_ context.Context, m mailer.Message) error {
+	p.sent = append(p.sent, m)
+	return m.Check()
+}
+
+type world struct {
+	t *testing.T
+	*tickets.Service
+	db     *db.DB
+	clk    *clock.Fake
+	people people
+	brand  brand.Brand
+	queue  *queue
+	post   *post
+	edge   http.Handler
+}
+
+func engines(t *testing.T, f func(t *testing.T, w *world)) {
+	t.Helper()
+	t.Parallel()
+	testkit.Engines(t, func(t *testing.T, d *db.DB, clk *clock.Fake) {
+		w := &world{t: t, db: d, clk: clk, queue: &queue{}, post: &post{}, brand: brand.Brand{Name: "Stead", Support: "support@stead.test"}, people: people{
+			anna:  {ID: anna, Email: "anna@example.com", Name: "Anna", Locale: "en", Verified: true},
+			other: {ID: other, Email: "other@example.com", Name: "Other", Locale: "en", Verified: true},
+			berta: {ID: berta, Email: "berta@stead.test", Name: "Berta", Locale: "ru", Verified: true, Staff: true},
+		}}
+		source := func() brand.Brand { return w.brand }
+		w.Service = tickets.New(tickets.Config{
+			DB: d, Clock: clk, Queue: w.queue, Mailer: w.post, People: w.people, Services: services{}, Audit: audit{}, Brand: source,
+			Letters: &mailer.Writer{Brand: source, BaseURL: apitest.BaseURL}, BaseURL: apitest.BaseURL,
+		})
+		w.edge = apitest.NewEdge(t, d, clk, apitest.Tokens{
+			"panel":     {AccountID: anna, ApplicationID: 1, FirstParty: true, Scopes: []string{auth.ScopeProfile}},
+			"connected": {AccountID: anna, ApplicationID: 2, Scopes: []string{auth.ScopeProfile}},
+		}, w.Operations())
+		f(t, w)
+	})
+}
+
+// ask opens a ticket of Anna's.
+func (w *world) ask(files ...tickets.File) tickets.Ticket {
+	w.t.Helper()
+	made, err := w.Ask(w.t.Context(), tickets.Question{
+		AccountID: anna, Subject: "Mail", Language: "en", Message: tickets.Message{Body: "Nothing arrives.", Files: files},
+	})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return made
+}
+
+// TestConnectedApplicationsReadNoTickets: who agrees to "see your profile" shows no conversation with support, and lets nobody write there.
+func TestConnectedApplicationsReadNoTickets(t *testing.T) {
+	engines(t, func(t *testing.T, w *world) {
+		one := fmt.Sprintf("/api/v1/tickets/%d", w.ask(tickets.File{Name: "a.txt", Content: []byte("a")}).ID)
+		var thread struct {
+			Messages []struct {
+				Attachments []struct {
+					ID int64 `json:"id"`
+				} `json:"attachments"`
+			} `json:"messages"`
+		}
+		apitest.Answered(t, apitest.Call(w.edge, "panel", "GET", one, ""), http.StatusOK, &thread)
+		file := fmt.Sprintf("%s/attachments/%d", one, thread.Messages[0].Attachments[0].ID)
+		const message = `{"subject": "A", "message": "My password is lost."}`
+		for _, c := range [][3]string{
+			{"GET", "/api/v1/tickets"},
+			{"GET", one},
+			{"GET", file},
+			{"POST", "/api/v1/tickets", message},
+			{"POST", one + "/messages", `{"message": "My password is lost."}`},
+			{"POST", one + "/close"},
+			{"POST", one + "/reopen"},
+		} {
+			rec := apitest.Call(w.edge, "connected", c[0], c[1], c[2])
+			if rec.Code != http.StatusForbidden || !strings.Contains(rec.Body.String(), `"forbidden"`) {
+				t.Errorf("%s %s by a connected application: %d %s", c[0], c[1], rec.Code, rec.Body)
+			}
+		}
+	})
+}
