@@ -65,13 +65,14 @@ func (s *Service) Receive(ctx context.Context, raw io.Reader) (t Ticket, err err
 	if m.mailID, _ = h.MessageID(); m.mailID == "" {
 		return t, dropped("it has no Message-ID")
 	}
-	if err := readParts(r, &m); err != nil {
+	read, err := readContent(r)
+	if err != nil {
 		return t, err
 	}
 	if limited.N <= 0 {
 		return t, dropped("it is larger than %d bytes", maxMail)
 	}
-	m.Body = withoutQuote(m.Body)
+	m.Body, m.Files = read.message(t.Language)
 	_, err = s.Write(ctx, writer.ID, t.ID, m)
 	switch {
 	case db.IsUnique(err):
@@ -103,34 +104,6 @@ func (s *Service) addressed(ctx context.Context, h mail.Header) (Ticket, error) 
 		}
 	}
 	return Ticket{}, dropped("it is not addressed to a ticket")
-}
-
-// readParts reads the first text and the files of a mail.
-func readParts(r *mail.Reader, m *Message) error {
-	for {
-		part, err := r.NextPart()
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return dropped("a part of it cannot be read: %w", err)
-		}
-		content, err := io.ReadAll(part.Body)
-		if err != nil {
-			return dropped("a part of it cannot be read: %w", err)
-		}
-		switch h := part.Header.(type) {
-		case *mail.InlineHeader:
-			if kind, _, _ := h.ContentType(); kind == "text/plain" && m.Body == "" {
-				m.Body = string(content)
-			}
-		case *mail.AttachmentHeader:
-			if len(m.Files) < maxFiles {
-				name, _ := h.Filename() // an unreadable name becomes "file"
-				m.Files = append(m.Files, File{Name: name, Content: content})
-			}
-		}
-	}
 }
 
 // withoutQuote removes what a mail repeats of the mail that it answers: the lines that begin with > at its end, and the line

@@ -155,3 +155,76 @@ func TestConnectedApplicationsReadNoTickets(t *testing.T) {
 		}
 	})
 }
+
+// mailOf is an answer of Anna's to a ticket.
+func (w *world) mailOf(t tickets.Ticket, id string, lines ...string) string {
+	head := []string{"From: Anna <anna@example.com>", "To: support+" + t.Address() + "@stead.test", "Message-ID: <" + id + "@example.com>", "Subject: Re: answer", "MIME-Version: 1.0"}
+	return strings.Join(append(head, lines...), "\r\n")
+}
+
+// TestAnAnswerByMailIsNotLost: whatever form mail programs give it.
+func TestAnAnswerByMailIsNotLost(t *testing.T) {
+	engines(t, func(t *testing.T, w *world) {
+		const mixed = "Content-Type: multipart/mixed; boundary=b"
+		picture := []string{"--b", "Content-Type: image/png; name=shot.png", "Content-Disposition: inline", "", "picture"}
+		for name, c := range map[string]struct {
+			mail  []string
+			body  string
+			files string
+		}{
+			"HTML alone": {
+				mail: []string{
+					"Content-Type: text/html; charset=utf-8", "", "<html><head><title>Re</title><style>p{}</style></head><body><p>It <b>works</b> &amp;", "is fine.</p><div>Thanks<br>Anna</div>",
+					"<div>On Monday we wrote:</div><blockquote><p>Try it.</p><blockquote>Older</blockquote></blockquote><script>alert(1)</script></body></html>",
+				},
+				body: "It works & is fine.\nThanks\nAnna",
+			},
+			"both forms": {
+				mail: []string{"Content-Type: multipart/alternative; boundary=b", "", "--b", "Content-Type: text/plain", "", "It works.", "--b", "Content-Type: text/html", "", "<p>It works.</p>", "--b--"},
+				body: "It works.",
+			},
+			"a picture in the text": {
+				mail: append(append([]string{mixed, "", "--b", "Content-Type: text/plain", "", "See:"}, picture...), "--b", "Content-Type: text/plain", "", "What is that?", "--b--"),
+				body: "See:\nWhat is that?", files: "shot.png",
+			},
+			"a file alone": {
+				mail: append(append([]string{mixed, ""}, picture...), "--b--"),
+				body: "(The mail has files and no text.)", files: "shot.png",
+			},
+			"a text as a file": {
+				mail: []string{mixed, "", "--b", "Content-Type: text/plain", "", "Here.", "--b", "Content-Type: text/plain", "Content-Disposition: inline; filename=log.txt", "", "log", "--b--"},
+				body: "Here.", files: "log.txt",
+			},
+			"too many files": {
+				mail:  append(append(append([]string{mixed, "", "--b", "Content-Type: text/plain", "", "All:"}, picture...), strings.Split(strings.Repeat(strings.Join(picture, "\n")+"\n", 6), "\n")...), "--b--"),
+				body:  "All:\n\nAttachments that were too large or too many, and are missing: 2.",
+				files: "shot.png shot.png shot.png shot.png shot.png",
+			},
+			"a long text": {
+				mail: []string{"Content-Type: text/plain", "", strings.Repeat("ten chars\n", 2500)},
+				body: "…",
+			},
+		} {
+			made := w.ask()
+			if _, err := w.Receive(t.Context(), strings.NewReader(w.mailOf(made, fmt.Sprint(made.ID), c.mail...))); err != nil {
+				t.Errorf("%s: %v", name, err)
+				continue
+			}
+			_, all, err := w.Own(t.Context(), anna, made.ID)
+			if err != nil || len(all) != 2 {
+				t.Fatalf("%s: %d messages, %v", name, len(all), err)
+			}
+			var files []string
+			for _, f := range all[1].Files {
+				files = append(files, f.Name)
+			}
+			got := all[1].Body
+			if c.body == "…" && strings.HasPrefix(got, "ten chars\nten chars\n") && strings.HasSuffix(got, "Please attach a file instead.") && len(got) <= 20_000 && len(got) > 19_900 {
+				got = c.body
+			}
+			if got != c.body || strings.Join(files, " ") != c.files {
+				t.Errorf("%s: %q with %q", name, all[1].Body, files)
+			}
+		}
+	})
+}
