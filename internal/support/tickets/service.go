@@ -181,6 +181,9 @@ func (s *Service) add(ctx context.Context, tx *db.Tx, id, author int64, m Messag
 	if m.ID, err = insertMessage(ctx, tx, m); err != nil {
 		return m, err
 	}
+	if m.Internal {
+		return m, touch(ctx, tx, id)
+	}
 	return m, setStatus(ctx, tx, id, next)
 }
 
@@ -238,12 +241,8 @@ func (s *Service) Answer(ctx context.Context, staffID, id int64, m Message, next
 	}
 	m.Staff = true
 	err = s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
-		t, err := find(ctx, tx, id)
-		if err != nil {
+		if _, err := find(ctx, tx, id); err != nil {
 			return err
-		}
-		if m.Internal {
-			next = t.Status
 		}
 		if made, err = s.add(ctx, tx, id, staffID, m, next); err != nil || m.Internal {
 			return err

@@ -102,6 +102,12 @@ func setStatus(ctx context.Context, tx *db.Tx, id int64, s Status) error {
 	return err
 }
 
+// touch notes that somebody wrote, and leaves the state to whoever sets it at the same time.
+func touch(ctx context.Context, tx *db.Tx, id int64) error {
+	_, err := tx.Exec(ctx, `UPDATE tickets SET updated_at = $1 WHERE id = $2`, tx.Now, id)
+	return err
+}
+
 func setAssignee(ctx context.Context, tx *db.Tx, id, staff int64) error {
 	var assignee *int64
 	if staff != 0 {

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/riverqueue/river"
 
@@ -225,6 +226,28 @@ func TestAnAnswerByMailIsNotLost(t *testing.T) {
 			if got != c.body || strings.Join(files, " ") != c.files {
 				t.Errorf("%s: %q with %q", name, all[1].Body, files)
 			}
+		}
+	})
+}
+
+// TestANoteChangesNoState: neither that of a ticket whose customer writes meanwhile, nor when a closed one was closed.
+func TestANoteChangesNoState(t *testing.T) {
+	engines(t, func(t *testing.T, w *world) {
+		made := w.ask()
+		if err := w.CloseOwn(t.Context(), anna, made.ID); err != nil {
+			t.Fatal(err)
+		}
+		closed, _, err := w.Ticket(t.Context(), made.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.clk.Advance(time.Hour)
+		if _, err := w.Answer(t.Context(), berta, made.ID, tickets.Message{Body: "Ask him.", Internal: true}, tickets.Answered); err != nil {
+			t.Fatal(err)
+		}
+		noted, _, err := w.Ticket(t.Context(), made.ID)
+		if err != nil || noted.Status != tickets.Closed || !noted.ClosedAt.Equal(*closed.ClosedAt) || !noted.UpdatedAt.After(closed.UpdatedAt) {
+			t.Errorf("closed %+v, then %+v, %v", closed, noted, err)
 		}
 	})
 }
