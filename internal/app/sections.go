@@ -299,7 +299,7 @@ func (c *core) build(ctx context.Context, as role) (err error) {
 	})
 	c.tickets = tickets.New(tickets.Config{
 		DB: c.db, Clock: c.clock, Queue: c.queue, Mailer: c.mailer, People: people{c.accounts}, Services: serviceOwners{c.services}, Audit: c.admin,
-		Letters: c.letters, Brand: c.company.Current, BaseURL: c.cfg.BaseURL,
+		Letters: c.letters, Brand: c.company.Current, BaseURL: c.cfg.BaseURL, Language: c.cfg.DefaultLanguage,
 	})
 	c.admin.Inbox = c.tickets
 	c.company.Connect(company.Needs{

@@ -7,5 +7,6 @@
 //   - a customer sees the messages of its own tickets that are no internal notes; the WHERE clause checks both;
 //   - an answer by mail needs the address with the ticket's token, and must come from the address of the customer; staff answer in
 //     the panel, because a customer could forge their address. Mails of machines (Auto-Submitted, Precedence) are dropped, and a mail that is delivered twice adds one message;
-//   - files are bounded, and served for downloading only.
+//   - files are bounded, and served for downloading only;
+//   - staff are mailed that a customer wrote, at most once in ten minutes of a ticket, without the customer's words.
 package tickets

@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/riverqueue/river"
 
@@ -24,15 +25,26 @@ type mailArgs struct {
 // Kind implements river.JobArgs.
 func (mailArgs) Kind() string { return "tickets.mail" }
 
-// Register adds the section's worker.
+// staffMailArgs asks for the mail to staff about a ticket that waits for them.
+type staffMailArgs struct {
+	TicketID int64 `json:"ticket_id"`
+}
+
+// Kind implements river.JobArgs.
+func (staffMailArgs) Kind() string { return "tickets.staff_mail" }
+
+// Register adds the section's workers.
 func (s *Service) Register(w *river.Workers) {
-	jobs.Work(w, func(ctx context.Context, a mailArgs) error {
-		err := s.sendMail(ctx, a.MessageID)
-		if errors.Is(err, mailer.ErrRejected) {
-			return jobs.Cancel(err)
-		}
-		return err
-	})
+	jobs.Work(w, func(ctx context.Context, a mailArgs) error { return unlessRejected(s.sendMail(ctx, a.MessageID)) })
+	jobs.Work(w, func(ctx context.Context, a staffMailArgs) error { return unlessRejected(s.mailStaff(ctx, a.TicketID)) })
+}
+
+// unlessRejected ends a job whose mail nobody takes.
+func unlessRejected(err error) error {
+	if errors.Is(err, mailer.ErrRejected) {
+		return jobs.Cancel(err)
+	}
+	return err
 }
 
 func (s *Service) enqueueMail(ctx context.Context, tx *db.Tx, message int64) error {
@@ -70,8 +82,62 @@ func (s *Service) sendMail(ctx context.Context, id int64) error {
 	return s.Mailer.Send(ctx, s.Letters.Write(l))
 }
 
+// staffPause is how long staff are not mailed again about a ticket.
+const staffPause = 10 * time.Minute
+
+// enqueueStaffMail has staff mailed of what a customer wrote: at once when nothing was written of late, else once after a pause, for all
+// that is written until then. A mail that waits can be one of twice the pause ago.
+func (s *Service) enqueueStaffMail(ctx context.Context, tx *db.Tx, message Message) error {
+	opts := &river.InsertOpts{UniqueOpts: jobs.Once()}
+	busy, err := writtenBefore(ctx, tx, message, tx.Now.Add(-2*staffPause))
+	if err != nil {
+		return err
+	}
+	if busy {
+		opts.ScheduledAt = s.Clock.Now().Add(staffPause)
+	}
+	return s.Queue.Enqueue(ctx, tx, staffMailArgs{TicketID: message.TicketID}, opts)
+}
+
+// mailStaff mails whoever cares for a ticket that waits for staff, else the company's support address. The mail has none of the
+// customer's words: whoever can open a ticket would write to staff in the company's name.
+func (s *Service) mailStaff(ctx context.Context, id int64) error {
+	t, err := find(ctx, s.DB, id)
+	if errors.Is(err, fault.NotFound) || err == nil && t.Status != Open {
+		return nil // the account was closed, or somebody has answered meanwhile
+	}
+	if err != nil {
+		return err
+	}
+	to, lang := s.Brand().Support, s.Language
+	if t.AssigneeID != nil {
+		p, err := s.People.Person(ctx, s.DB, *t.AssigneeID)
+		if err != nil && !errors.Is(err, fault.NotFound) {
+			return err
+		}
+		if err == nil && p.Staff && p.Verified && !p.Closed {
+			to, lang = p.Email, p.Locale
+		}
+	}
+	if to == "" {
+		return nil
+	}
+	last, err := lastOfCustomer(ctx, s.DB, id)
+	if err != nil {
+		return err
+	}
+	page := s.BaseURL + "/panel/staff/tickets/" + strconv.FormatInt(id, 10)
+	return s.Mailer.Send(ctx, s.Letters.Write(mailer.Letter{
+		Kind: staffMail, ID: "ticket-" + strconv.FormatInt(id, 10) + "-staff-" + strconv.FormatInt(last, 10), To: to, Lang: lang,
+		Words: map[string]any{"Number": id, "Link": page}, Page: page,
+	}))
+}
+
 // Mails are the kinds of mails that the section sends.
-func Mails() []mailer.Kind { return []mailer.Kind{answerMail} }
+func Mails() []mailer.Kind { return []mailer.Kind{answerMail, staffMail} }
+
+// staffMail tells staff of a ticket that waits for them.
+var staffMail = mailer.Kind{ID: "tickets.staff", Subject: "tickets.staff_mail.subject", Text: "tickets.staff_mail.text", Button: "letters.ticket"}
 
 // answerMail is the mail of an answer.
 var answerMail = mailer.Kind{ID: "tickets.answer", Subject: "tickets.mail.subject", Text: "tickets.mail.text", Button: "letters.ticket"}

@@ -59,6 +59,8 @@ type Config struct {
 	Brand   brand.Source
 	Letters *mailer.Writer
 	BaseURL string
+	// Language is that of mails to the support address.
+	Language string
 }
 
 // Service is the section's use cases.
@@ -122,8 +124,10 @@ func (s *Service) Ask(ctx context.Context, n Question) (t Ticket, err error) {
 			return err
 		}
 		m.TicketID, m.AuthorID, m.CreatedAt = t.ID, n.AccountID, tx.Now
-		_, err = insertMessage(ctx, tx, m)
-		return err
+		if m.ID, err = insertMessage(ctx, tx, m); err != nil {
+			return err
+		}
+		return s.enqueueStaffMail(ctx, tx, m)
 	})
 	return t, err
 }
@@ -150,8 +154,10 @@ func (s *Service) Write(ctx context.Context, accountID, id int64, m Message) (ma
 		if err := checkDay(ctx, tx, accountID, m); err != nil {
 			return err
 		}
-		made, err = s.add(ctx, tx, id, accountID, m, Open)
-		return err
+		if made, err = s.add(ctx, tx, id, accountID, m, Open); err != nil {
+			return err
+		}
+		return s.enqueueStaffMail(ctx, tx, made)
 	})
 	return made, err
 }

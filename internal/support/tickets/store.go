@@ -68,6 +68,19 @@ func writtenSince(ctx context.Context, q db.Querier, accountID int64, since time
 	return written, size, err
 }
 
+// writtenBefore reports whether the customer wrote something else in the message's ticket since a moment.
+func writtenBefore(ctx context.Context, q db.Querier, m Message, since time.Time) (written bool, err error) {
+	err = q.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM tickets_messages WHERE ticket_id = $1 AND id <> $2 AND NOT staff AND created_at > $3)`,
+		m.TicketID, m.ID, since).Scan(&written)
+	return written, err
+}
+
+// lastOfCustomer is the id of what the customer wrote last in a ticket.
+func lastOfCustomer(ctx context.Context, q db.Querier, ticket int64) (id int64, err error) {
+	err = q.QueryRow(ctx, `SELECT COALESCE(MAX(id), 0) FROM tickets_messages WHERE ticket_id = $1 AND NOT staff`, ticket).Scan(&id)
+	return id, err
+}
+
 func insertTicket(ctx context.Context, tx *db.Tx, t Ticket) (id int64, err error) {
 	err = tx.QueryRow(ctx, `INSERT INTO tickets (account_id, service_id, subject, status, token, language, created_at, updated_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $7) RETURNING id`, t.AccountID, t.ServiceID, t.Subject, t.Status, t.token, t.Language, t.CreatedAt).Scan(&id)

@@ -104,7 +104,7 @@ func engines(t *testing.T, f func(t *testing.T, w *world)) {
 		source := func() brand.Brand { return w.brand }
 		w.Service = tickets.New(tickets.Config{
 			DB: d, Clock: clk, Queue: w.queue, Mailer: w.post, People: w.people, Services: services{}, Audit: audit{}, Brand: source,
-			Letters: &mailer.Writer{Brand: source, BaseURL: apitest.BaseURL}, BaseURL: apitest.BaseURL,
+			Letters: &mailer.Writer{Brand: source, BaseURL: apitest.BaseURL}, BaseURL: apitest.BaseURL, Language: "en",
 		})
 		w.edge = apitest.NewEdge(t, d, clk, apitest.Tokens{
 			"panel":     {AccountID: anna, ApplicationID: 1, FirstParty: true, Scopes: []string{auth.ScopeProfile}},
@@ -248,6 +248,102 @@ func TestANoteChangesNoState(t *testing.T) {
 		noted, _, err := w.Ticket(t.Context(), made.ID)
 		if err != nil || noted.Status != tickets.Closed || !noted.ClosedAt.Equal(*closed.ClosedAt) || !noted.UpdatedAt.After(closed.UpdatedAt) {
 			t.Errorf("closed %+v, then %+v, %v", closed, noted, err)
+		}
+	})
+}
+
+// due are the times of the jobs that mail staff, after those of before; a job without one is due at once.
+func (w *world) due() (times []time.Time) {
+	for _, j := range w.queue.jobs {
+		if j.args.Kind() == "tickets.staff_mail" {
+			times = append(times, j.opts.ScheduledAt)
+		}
+	}
+	w.queue.jobs = nil
+	return times
+}
+
+// TestStaffAreMailedOfWhatCustomersWrite: whoever cares for the ticket, else the support address, without a word of the customer's.
+func TestStaffAreMailedOfWhatCustomersWrite(t *testing.T) {
+	engines(t, func(t *testing.T, w *world) {
+		made, err := w.Ask(t.Context(), tickets.Question{AccountID: anna, Subject: "Pay at https://evil.test", Language: "uz", Message: tickets.Message{Body: "https://evil.test"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		mailed := func(to, link string, words ...string) {
+			t.Helper()
+			w.post.sent = nil
+			if err := w.MailStaff(t.Context(), made.ID); err != nil || len(w.post.sent) != 1 {
+				t.Fatalf("%d mails, %v", len(w.post.sent), err)
+			}
+			m := w.post.sent[0]
+			if m.To != to || !strings.Contains(m.Text, link) || strings.Contains(m.Subject+m.Text+m.HTML, "evil") || m.ReplyTo != "" {
+				t.Errorf("%+v", m)
+			}
+			for _, word := range words {
+				if !strings.Contains(m.Subject+m.Text, word) {
+					t.Errorf("no %q in %s %s", word, m.Subject, m.Text)
+				}
+			}
+		}
+		link := fmt.Sprintf("%s/panel/staff/tickets/%d", apitest.BaseURL, made.ID)
+		mailed("support@stead.test", link, "a customer wrote")
+		id := int64(berta)
+		if _, err := w.Change(t.Context(), made.ID, nil, &id); err != nil {
+			t.Fatal(err)
+		}
+		mailed("berta@stead.test", link, "клиент написал")
+		gone := w.people[berta]
+		gone.Staff = false
+		w.people[berta] = gone
+		mailed("support@stead.test", link)
+
+		w.post.sent = nil
+		if _, err := w.Answer(t.Context(), anna, made.ID, tickets.Message{Body: "Done."}, tickets.Answered); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.MailStaff(t.Context(), made.ID); err != nil || len(w.post.sent) != 0 {
+			t.Errorf("of what is answered: %+v, %v", w.post.sent, err)
+		}
+		w.brand.Support = ""
+		if _, err := w.Write(t.Context(), anna, made.ID, tickets.Message{Body: "Not yet."}); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.MailStaff(t.Context(), made.ID); err != nil || len(w.post.sent) != 0 {
+			t.Errorf("to nobody: %+v, %v", w.post.sent, err)
+		}
+	})
+}
+
+// TestStaffAreMailedOnceInTenMinutes of a ticket, and of the last word always: what waits is one job, which the queue keeps unique.
+func TestStaffAreMailedOnceInTenMinutes(t *testing.T) {
+	engines(t, func(t *testing.T, w *world) {
+		made := w.ask()
+		if times := w.due(); len(times) != 1 || !times[0].IsZero() {
+			t.Errorf("of a new ticket at %v", times)
+		}
+		write := func(after time.Duration, wait time.Duration) {
+			t.Helper()
+			w.clk.Advance(after)
+			if _, err := w.Write(t.Context(), anna, made.ID, tickets.Message{Body: "More."}); err != nil {
+				t.Fatal(err)
+			}
+			want := time.Time{}
+			if wait > 0 {
+				want = w.clk.Now().Add(wait)
+			}
+			if times := w.due(); len(times) != 1 || !times[0].Equal(want) {
+				t.Errorf("%v later at %v, not %v", after, times, want)
+			}
+		}
+		write(time.Minute, 10*time.Minute)
+		write(11*time.Minute, 10*time.Minute)
+		write(21*time.Minute, 0)
+		if _, err := w.Answer(t.Context(), berta, made.ID, tickets.Message{Body: "Ask him.", Internal: true}, tickets.Open); err != nil {
+			t.Fatal(err)
+		}
+		if times := w.due(); len(times) != 0 {
+			t.Errorf("of a note at %v", times)
 		}
 	})
 }
