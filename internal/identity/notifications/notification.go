@@ -139,6 +139,9 @@ func refused(o object) map[string]string {
 	return words
 }
 
+// endpoint names an endpoint of webhooks.
+func endpoint(o object) map[string]string { return map[string]string{"Host": o.text("host")} }
+
 // rules are the events that owners are notified of, by type. The text of a kind is notification.<kind>.title and .body
 // in the catalogue.
 var rules = map[string]rule{
@@ -158,7 +161,8 @@ var rules = map[string]rule{
 		kind: "service_ending", severity: Critical, words: daysLeft,
 		calm: func(o object) bool { return !suspended(o) }, // its owner has ended it
 	},
-	"service.suspended": {kind: "service_suspended", severity: Critical, words: service},
+	"service.suspended":   {kind: "service_suspended", severity: Critical, words: service},
+	"service.unsuspended": {kind: "service_resumed", severity: Info, words: service, ends: "service_suspended"},
 	"service.migration_planned": {kind: "service_moving", severity: Warning, words: func(o object) map[string]string {
 		words := service(o)
 		words["Minutes"] = o.text("minutes")
@@ -216,7 +220,7 @@ var rules = map[string]rule{
 	"monitor.ssl_expiring":          {kind: "monitor_ssl", severity: Warning, words: watchedDays},
 	"monitor.domain_expiring":       {kind: "monitor_domain", severity: Warning, words: watchedDays},
 	"scan.found": {kind: "scan_finding", severity: Warning, words: func(o object) map[string]string {
-		return map[string]string{"Host": o.text("host"), "Count": o.text("count")}
+		return map[string]string{"Host": o.text("host"), "Count": o.text("count"), "ServiceID": o.text("service_id")}
 	}, calm: func(o object) bool { return o["worst"] != "critical" && o["worst"] != "high" }},
 	"ai.insight_found": {kind: "insight", severity: Info, words: func(o object) map[string]string {
 		return map[string]string{"Service": o.text("service_id"), "ServiceID": o.text("service_id")}
@@ -224,9 +228,8 @@ var rules = map[string]rule{
 	"ai.approval_required": {kind: "ai_approval", severity: Warning, words: func(o object) map[string]string {
 		return map[string]string{"Title": o.text("title"), "ServiceID": o.text("service_id")}
 	}},
-	"webhook.endpoint_disabled": {kind: "webhook_disabled", severity: Warning, words: func(o object) map[string]string {
-		return map[string]string{"Host": o.text("host")}
-	}},
+	"webhook.endpoint_disabled": {kind: "webhook_disabled", severity: Warning, words: endpoint},
+	"webhook.endpoint_enabled":  {kind: "webhook_works", severity: Info, words: endpoint, ends: "webhook_disabled"},
 }
 
 // of makes the notification of an event; false when the event has none.
@@ -303,12 +306,13 @@ var pages = map[string]string{
 	"service_expiring": "/plan", "service_renewal_failed": "/plan", "service_ending": "/plan", "service_suspended": "/plan",
 	"ssl_failed": "/certificates", "ssl_restored": "/certificates", "backup_failed": "/backups", "backup_works": "/backups", "backup_damaged": "/backups", "backup_restore_failed": "/backups",
 	"domain_displaced": "/domains", "domain_contested": "/domains", "insight": "/agent?tab=insights", "ai_approval": "/agent",
+	"scan_finding": "/health",
 }
 
-// link is the page of the panel on which something is done about it, below the installation's address; empty without one.
+// link is the page of the panel on which something is done about it, below the installation's address; news may have none.
 func (n notification) link() string {
 	subject, id := n.subject, strconv.FormatInt(n.subjectID, 10)
-	if of := n.words["ServiceID"]; of != "" { // of a run or an insight
+	if of := n.words["ServiceID"]; of != "" { // of a run, an insight or a scan
 		subject, id = "service", of
 	}
 	switch subject {
@@ -322,6 +326,10 @@ func (n notification) link() string {
 		return "/panel/monitors/" + id
 	case "topup", "wallet":
 		return "/panel/wallet"
+	case "scan": // without its service, as it was told before
+		return "/panel/services"
+	case "webhook":
+		return "/panel/reseller/events"
 	case "announcement":
 		return n.words["Link"]
 	default:

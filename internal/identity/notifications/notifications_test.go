@@ -236,6 +236,10 @@ func TestWhatIsWellAgainIsToldOnceAndOnlyAfterTrouble(t *testing.T) {
 			{"ssl.renewed", "a.test", 5},
 			{"ssl.renewed", "b.test", 6},
 			{"backup.completed", "a.test", 6},
+			{"service.unsuspended", "", 6},
+			{"service.suspended", "", 7},
+			{"service.unsuspended", "", 8},
+			{"service.unsuspended", "", 8},
 		} {
 			w.hear(event(fmt.Sprint("evt_", i), c.typ, fmt.Sprintf(`{"common_name":%q}`, c.name)))
 			if _, list := w.call("own", "GET", "", ""); list.Meta.Total != c.total {
@@ -246,35 +250,85 @@ func TestWhatIsWellAgainIsToldOnceAndOnlyAfterTrouble(t *testing.T) {
 		other := event("evt_others", "ssl.issued", `{"common_name":"d.test"}`)
 		other.SubjectID = 10
 		w.hear(other)
-		if _, list := w.call("own", "GET", "", ""); list.Meta.Total != 7 || list.Data[1].Kind != "ssl_restored" || list.Data[1].Severity != "info" {
+		if _, list := w.call("own", "GET", "", ""); list.Meta.Total != 9 || list.Data[1].Kind != "service_resumed" || list.Data[1].Severity != "info" {
 			t.Errorf("%+v", list)
 		}
 	})
 }
 
-// TestANotificationLeadsToWhereItIsMended: each to a page of the panel, none to an operation.
+// before are the troubles without which an event that ends them has no notification.
+var before = map[string]string{
+	"ssl.issued": "ssl.failed", "ssl.renewed": "ssl.failed", "backup.completed": "backup.failed", "service.unsuspended": "service.suspended",
+	"webhook.endpoint_enabled": "webhook.endpoint_disabled",
+}
+
+// TestANotificationLeadsToWhereItIsMended: each to a page of the panel, none to an operation. A type of events that is new needs a line here.
 func TestANotificationLeadsToWhereItIsMended(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, w *world) {
-		for i, c := range []struct{ typ, subject, data, link string }{
-			{"backup.failed", "service", `{}`, "/panel/services/9/backups"},
-			{"site_domain.contested", "service", `{}`, "/panel/services/9/domains"},
-			{"service.renewal_failed", "service", `{}`, "/panel/services/9/plan"},
-			{"ai.approval_required", "ai_run", `{"service_id":4}`, "/panel/services/4/agent"},
-			{"ai.insight_found", "insight", `{"service_id":4}`, "/panel/services/4/agent?tab=insights"},
-			{"order.completed", "order", `{}`, "/panel/orders/9"},
-			{"wallet.low_balance", "wallet", `{}`, "/panel/wallet"},
-			{"wallet.topup_failed", "topup", `{}`, "/panel/wallet"},
-			{"domain.expired", "domain", `{}`, "/panel/domains/9"},
-			{"monitor.down", "monitor", `{}`, "/panel/monitors/9"},
-		} {
-			e := event(fmt.Sprint("evt_", i), c.typ, c.data)
-			e.Subject = c.subject
+		const service, domain, monitor = "/panel/services/9", "/panel/domains/9", "/panel/monitors/9"
+		pages := map[string]struct{ subject, data, link string }{
+			"service.renewal_upcoming":      {"service", `{}`, service + "/plan"},
+			"service.renewal_failed":        {"service", `{}`, service + "/plan"},
+			"service.termination_scheduled": {"service", `{}`, service + "/plan"},
+			"service.suspended":             {"service", `{}`, service + "/plan"},
+			"service.unsuspended":           {"service", `{}`, service},
+			"service.migration_planned":     {"service", `{}`, service},
+			"service.migrated":              {"service", `{}`, service},
+			"order.completed":               {"order", `{}`, "/panel/orders/9"},
+			"wallet.low_balance":            {"wallet", `{}`, "/panel/wallet"},
+			"wallet.topup_succeeded":        {"topup", `{}`, "/panel/wallet"},
+			"wallet.topup_failed":           {"topup", `{}`, "/panel/wallet"},
+			"ssl.failed":                    {"service", `{}`, service + "/certificates"},
+			"ssl.issued":                    {"service", `{}`, service + "/certificates"},
+			"ssl.renewed":                   {"service", `{}`, service + "/certificates"},
+			"backup.failed":                 {"service", `{}`, service + "/backups"},
+			"backup.completed":              {"service", `{}`, service + "/backups"},
+			"backup.damaged":                {"service", `{}`, service + "/backups"},
+			"backup.restore_failed":         {"service", `{}`, service + "/backups"},
+			"site_domain.displaced":         {"service", `{}`, service + "/domains"},
+			"site_domain.contested":         {"service", `{}`, service + "/domains"},
+			"domain.expiring":               {"domain", `{}`, domain},
+			"domain.expired":                {"domain", `{}`, domain},
+			"domain.transfer_out_requested": {"domain", `{}`, domain},
+			"domain.transferred_out":        {"domain", `{}`, domain},
+			"domain.registration_failed":    {"domain", `{}`, domain},
+			"domain.transfer_in_failed":     {"domain", `{}`, domain},
+			"monitor.down":                  {"monitor", `{}`, monitor},
+			"monitor.up":                    {"monitor", `{}`, monitor},
+			"monitor.ssl_expiring":          {"monitor", `{}`, monitor},
+			"monitor.domain_expiring":       {"monitor", `{}`, monitor},
+			"scan.found":                    {"scan", `{"service_id":4}`, "/panel/services/4/health"},
+			"ai.insight_found":              {"insight", `{"service_id":4}`, "/panel/services/4/agent?tab=insights"},
+			"ai.approval_required":          {"ai_run", `{"service_id":4}`, "/panel/services/4/agent"},
+			"webhook.endpoint_disabled":     {"webhook", `{}`, "/panel/reseller/events"},
+			"webhook.endpoint_enabled":      {"webhook", `{}`, "/panel/reseller/events"},
+		}
+		hear := func(uid, typ string) {
+			e := event(uid, typ, pages[typ].data)
+			e.Subject = pages[typ].subject
 			w.hear(e)
-			_, list := w.call("own", "GET", "", "")
-			if link := list.Data[0].Link; link == nil || *link != c.link {
-				t.Errorf("%s leads to %v", c.typ, link)
+		}
+		for i, typ := range notifications.EventTypes() {
+			want, known := pages[typ]
+			if !known {
+				t.Errorf("nobody has said which page %s leads to", typ)
+				continue
 			}
+			if trouble := before[typ]; trouble != "" {
+				hear(fmt.Sprint("evt_before_", i), trouble)
+			}
+			hear(fmt.Sprint("evt_", i), typ)
+			_, list := w.call("own", "GET", "", "")
+			if link := list.Data[0].Link; link == nil || *link != want.link {
+				t.Errorf("%s leads to %v, not to %s", typ, link, want.link)
+			}
+		}
+		told := event("evt_earlier", "scan.found", `{"host":"a.test"}`) // before events of scans named the service
+		told.Subject = "scan"
+		w.hear(told)
+		if _, list := w.call("own", "GET", "", ""); list.Data[0].Link == nil || *list.Data[0].Link != "/panel/services" {
+			t.Errorf("a scan without its service: %+v", list.Data[0])
 		}
 	})
 }
@@ -308,15 +362,14 @@ func TestTheEndOfAServiceIsToldInTime(t *testing.T) {
 func TestEveryKindHasItsWordsInEveryLanguage(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, w *world) {
-		after := map[string]string{"ssl.issued": "ssl.failed", "ssl.renewed": "ssl.failed", "backup.completed": "backup.failed"}
 		for i, typ := range notifications.EventTypes() {
-			if trouble := after[typ]; trouble != "" {
+			if trouble := before[typ]; trouble != "" {
 				w.hear(event(fmt.Sprint("evt_before_", i), trouble, `{}`))
 			}
 			w.hear(event(fmt.Sprint("evt_", i), typ, `{}`)) // an event with less than it should have is no failure
 		}
 		_, list := w.call("own", "GET", "?per_page=50", "")
-		if len(list.Data) != len(notifications.EventTypes())+len(after) {
+		if len(list.Data) != len(notifications.EventTypes())+len(before) {
 			t.Fatalf("%d notifications", len(list.Data))
 		}
 		for _, n := range list.Data {

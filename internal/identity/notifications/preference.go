@@ -39,9 +39,9 @@ var topicOf = map[string]Topic{
 	"service_moving": Sites, "service_moved": Sites, "ssl_failed": Sites, "ssl_restored": Sites, "backup_failed": Sites, "backup_works": Sites,
 	"monitor_down": Monitors, "monitor_up": Monitors, "monitor_ssl": Monitors, "monitor_domain": Monitors,
 	"scan_finding": Advice, "insight": Advice, "ai_approval": Advice,
-	"webhook_disabled":  Resale,
+	"webhook_disabled": Resale, "webhook_works": Resale,
 	newsKind:            NewsTopic,
-	"service_suspended": Essential, "service_ending": Essential, "backup_damaged": Essential, "backup_restore_failed": Essential,
+	"service_suspended": Essential, "service_resumed": Essential, "service_ending": Essential, "backup_damaged": Essential, "backup_restore_failed": Essential,
 	"domain_expired": Essential, "domain_transfer_out": Essential, "domain_transferred": Essential, "domain_displaced": Essential,
 	"domain_contested": Essential,
 }

@@ -99,11 +99,12 @@ type eventWire struct {
 
 // foundWire is the data of FoundEvent.
 type foundWire struct {
-	ID    int64    `json:"id"`
-	Host  string   `json:"host"`
-	Count int      `json:"count"`
-	Worst Severity `json:"worst"`
-	Key   string   `json:"key"`
+	ID        int64    `json:"id"`
+	ServiceID *int64   `json:"service_id"`
+	Host      string   `json:"host"`
+	Count     int      `json:"count"`
+	Worst     Severity `json:"worst"`
+	Key       string   `json:"key"`
 }
 
 func hostOf(address string) string {

@@ -232,7 +232,7 @@ func (s *Service) finish(ctx context.Context, sc *scan, findings []Finding, erro
 		if found := fresh(*sc, before); sc.weekly && known && len(found) > 0 {
 			return s.Events.Emit(ctx, tx, outbox.Event{
 				Type: FoundEvent, AccountID: sc.accountID, Subject: "scan", SubjectID: sc.id,
-				Data: foundWire{ID: sc.id, Host: hostOf(sc.url), Count: len(found), Worst: found[0].Severity, Key: found[0].Key},
+				Data: foundWire{ID: sc.id, ServiceID: sc.serviceID, Host: hostOf(sc.url), Count: len(found), Worst: found[0].Severity, Key: found[0].Key},
 			})
 		}
 		return nil

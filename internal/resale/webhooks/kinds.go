@@ -10,6 +10,7 @@ import (
 const (
 	testType     = "webhook.test"
 	disabledType = "webhook.endpoint_disabled"
+	enabledType  = "webhook.endpoint_enabled" // internal: the owner of an endpoint that was disabled is notified
 )
 
 // kind is a type of event that endpoints can subscribe to.

@@ -162,8 +162,16 @@ func (s *Service) change(ctx context.Context, accountID, id int64, f func(ctx co
 // that wait for a retry.
 func (s *Service) update(ctx context.Context, accountID, id int64, c settings, since *time.Time) (endpoint, error) {
 	return s.change(ctx, accountID, id, func(ctx context.Context, tx *db.Tx, e *endpoint) error {
+		before := e.status
 		if err := c.apply(e, s.AllowLoopback); err != nil {
 			return err
+		}
+		if before != Active && e.status == Active {
+			if err := s.Events.Emit(ctx, tx, outbox.Event{
+				Type: enabledType, AccountID: e.accountID, Subject: "webhook", SubjectID: e.id, Data: map[string]any{"id": e.id, "host": e.host(), "client_ref": nil},
+			}); err != nil {
+				return err
+			}
 		}
 		if since != nil {
 			if e.status == Disabled {

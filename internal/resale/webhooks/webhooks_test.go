@@ -424,6 +424,10 @@ func TestAttemptsFollowTheSchedule(t *testing.T) {
 		if len(got) != 2 || got[0].id != rc.all()[0].id || !bytes.Equal(got[0].body, rc.all()[0].body) {
 			t.Errorf("%d recovered", len(got))
 		}
+		w.must(200, "own", "PATCH", fmt.Sprint("webhooks/", id), `{"status": "active", "description": "Shop"}`)
+		if told, err := w.out.Of(t.Context(), "webhook", id); err != nil || len(told) != 2 || told[1].Type != "webhook.endpoint_enabled" {
+			t.Errorf("told once that it is enabled: %v %v", told, err)
+		}
 	})
 }
 
