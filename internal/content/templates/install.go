@@ -41,7 +41,7 @@ func (s *Service) run(ctx context.Context, id int64) error {
 	if err != nil {
 		return err
 	}
-	w := work{files: files, ref: on.Ref, installation: i, site: made}
+	w := work{files: files, ref: on.Ref, installation: i, site: made, note: func(names []string) ([]string, error) { return s.noteAbsent(ctx, i.ID, names) }}
 	keptIn, err := w.do(ctx)
 	var exist *fault.Error
 	switch {
@@ -70,16 +70,28 @@ func (s *Service) finish(ctx context.Context, i Installation, status Status, fai
 	})
 }
 
+// noteAbsent keeps which files of the template were not there before the first run, and returns what that run has found.
+func (s *Service) noteAbsent(ctx context.Context, id int64, names []string) (first []string, err error) {
+	err = s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
+		first, err = noteAbsent(ctx, tx, id, names)
+		return err
+	})
+	return first, err
+}
+
 // work is an installation with the panel that it is done on.
 type work struct {
 	files        panel.Files
 	ref          string
 	installation Installation
 	site         []File
+
+	note   func(absent []string) ([]string, error) // see noteAbsent
+	absent []string                                // files of the site that were not there before; only these may be removed
 }
 
 // do writes the files and returns the folder that keeps what was replaced; empty when nothing was.
-func (w work) do(ctx context.Context) (keptIn string, err error) {
+func (w *work) do(ctx context.Context) (keptIn string, err error) {
 	i := w.installation
 	obstacles, err := inTheWay(ctx, w.files, w.ref, i, w.site)
 	if err != nil {
@@ -87,6 +99,12 @@ func (w work) do(ctx context.Context) (keptIn string, err error) {
 	}
 	if len(obstacles) > 0 && !i.Overwrite {
 		return "", errFilesExist.New()
+	}
+	if w.absent, err = w.missing(ctx); err != nil {
+		return "", err
+	}
+	if w.absent, err = w.note(w.absent); err != nil {
+		return "", err
 	}
 	for _, o := range obstacles {
 		if err := w.keep(ctx, o); err != nil {
@@ -116,7 +134,7 @@ func (w work) do(ctx context.Context) (keptIn string, err error) {
 
 // keep copies what is in the way to the folder of what was replaced, so that visitors see it until it is. What is no
 // file cannot be replaced by one and is moved. What an earlier run has kept stays.
-func (w work) keep(ctx context.Context, o panel.Entry) error {
+func (w *work) keep(ctx context.Context, o panel.Entry) error {
 	if _, err := w.files.Mkdir(ctx, w.ref, w.installation.keptDirectory()); err != nil {
 		return err
 	}
@@ -131,15 +149,29 @@ func (w work) keep(ctx context.Context, o panel.Entry) error {
 	return err
 }
 
-// undo puts back what was kept, and removes the files of the template that replaced nothing.
-func (w work) undo(ctx context.Context) error {
+// missing lists the files of the site that are not there.
+func (w *work) missing(ctx context.Context) (names []string, err error) {
+	for _, f := range w.site {
+		_, err := w.files.Stat(ctx, w.ref, w.installation.at(f.Name))
+		if panel.KindOf(err) == panel.ErrNotFound {
+			names = append(names, f.Name)
+		} else if err != nil {
+			return nil, err
+		}
+	}
+	return names, nil
+}
+
+// undo puts back what was kept, and removes the files of the template that were not there before. A file that was there with the
+// template's content, such as the style of an earlier installation, was not written and stays.
+func (w *work) undo(ctx context.Context) error {
 	i := w.installation
 	kept, err := w.files.List(ctx, w.ref, i.keptDirectory(), 0, 0)
 	if err != nil && panel.KindOf(err) != panel.ErrNotFound {
 		return err
 	}
 	for _, f := range w.site {
-		if slices.ContainsFunc(kept.Entries, func(e panel.Entry) bool { return e.Name == f.Name }) {
+		if !slices.Contains(w.absent, f.Name) {
 			continue
 		}
 		if ours, err := w.isOurs(ctx, f); err != nil {
@@ -163,7 +195,7 @@ func (w work) undo(ctx context.Context) error {
 }
 
 // isOurs reports whether the file is there as the template has it.
-func (w work) isOurs(ctx context.Context, f File) (bool, error) {
+func (w *work) isOurs(ctx context.Context, f File) (bool, error) {
 	e, err := w.files.Stat(ctx, w.ref, w.installation.at(f.Name))
 	if panel.KindOf(err) == panel.ErrNotFound || panel.KindOf(err) == panel.ErrPathNotAllowed {
 		return false, nil

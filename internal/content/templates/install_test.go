@@ -267,6 +267,40 @@ func TestAFullDiskLeavesTheSiteAsItWas(t *testing.T) {
 	})
 }
 
+// TestAFailureLeavesFilesThatWereThereAsTheTemplateHasThem: another title changes the home page alone, and its failure takes nothing else along,
+// also when a first run was killed between its writes.
+func TestAFailureLeavesFilesThatWereThereAsTheTemplateHasThem(t *testing.T) {
+	engines(t, func(t *testing.T, w *world) {
+		if code, a := w.install("owner", 10, `{"template": "landing", "title": "One"}`); code != http.StatusCreated {
+			t.Fatalf("%d %v", code, a)
+		}
+		if i, err := w.run(); err != nil || i.Status != templates.Completed {
+			t.Fatalf("%+v, %v", i, err)
+		}
+		page := w.read("/public_html/index.html")
+		if err := w.machine.Remove(t.Context(), "s10", "/public_html/favicon.svg", false); err != nil {
+			t.Fatal(err)
+		}
+		if code, a := w.install("owner", 10, `{"template": "landing", "title": "Another", "overwrite": true}`); code != http.StatusCreated {
+			t.Fatalf("%d %v", code, a)
+		}
+		for _, cause := range []error{panel.ErrUnreachable, panel.ErrDiskFull} { // killed before the home page, then refused for good
+			w.machine.failing = func(path string) error {
+				if strings.HasSuffix(path, "index.html") {
+					return cause
+				}
+				return nil
+			}
+			if i, err := w.run(); cause == panel.ErrDiskFull && (err != nil || i.Status != templates.Failed) {
+				t.Fatalf("%+v, %v", i, err)
+			}
+		}
+		if w.read("/public_html/index.html") != page || !strings.HasPrefix(w.read("/public_html/style.css"), ":root") || w.read("/public_html/favicon.svg") != "not_found" {
+			t.Errorf("the site is not as it was: style %.40q, icon %.40q", w.read("/public_html/style.css"), w.read("/public_html/favicon.svg"))
+		}
+	})
+}
+
 func TestBadRequestsWriteNothing(t *testing.T) {
 	engines(t, func(t *testing.T, w *world) {
 		for name, c := range map[string]struct {

@@ -2,6 +2,7 @@ package templates
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 
 	"stead.dev/stead/internal/platform/db"
@@ -50,6 +51,20 @@ func replace(ctx context.Context, tx *db.Tx, i Installation) (Installation, erro
 			created_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) RETURNING `+installationRows.Columns(),
 		i.ServiceID, i.AccountID, i.Slug, i.Language, i.Title, i.Directory, i.Overwrite, i.Status, tx.Now))
+}
+
+// noteAbsent writes which files of the template were not there, unless an earlier run has, and returns what is written.
+func noteAbsent(ctx context.Context, tx *db.Tx, id int64, names []string) (first []string, err error) {
+	encoded, err := json.Marshal(names)
+	if err != nil {
+		return nil, err
+	}
+	var noted string
+	err = tx.QueryRow(ctx, `UPDATE templates_installations SET absent = COALESCE(absent, CAST($1 AS TEXT)) WHERE id = $2 RETURNING absent`, string(encoded), id).Scan(&noted)
+	if err == nil {
+		err = json.Unmarshal([]byte(noted), &first)
+	}
+	return first, err
 }
 
 // finish writes the end of an installation; a second run writes nothing, which is false.
