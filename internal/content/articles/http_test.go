@@ -3,6 +3,7 @@ package articles
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"image"
 	"image/gif"
 	"image/jpeg"
@@ -17,6 +18,7 @@ import (
 	"stead.dev/stead/internal/platform/api/apitest"
 	"stead.dev/stead/internal/platform/clock"
 	"stead.dev/stead/internal/platform/db"
+	"stead.dev/stead/internal/platform/fault"
 	"stead.dev/stead/internal/platform/testkit"
 )
 
@@ -215,6 +217,22 @@ func TestPicturesHaveTheirSize(t *testing.T) {
 			`<p><img src="https://stead.test/media/b.svg" alt="b" loading="lazy"></p>` + "\n"
 		if err != nil || got != want {
 			t.Errorf("%s, %v, want %s", got, err, want)
+		}
+	})
+}
+
+// TestAMalformedNameIsNotFound: anybody can ask for one, and PostgreSQL takes neither a NUL nor invalid UTF-8.
+func TestAMalformedNameIsNotFound(t *testing.T) {
+	t.Parallel()
+	testkit.Engines(t, func(t *testing.T, d *db.DB, clk *clock.Fake) {
+		s := newService(d, clk)
+		for _, name := range []string{"\xff", "a\x00", "\x00", "A b", ""} {
+			if _, err := s.Find(t.Context(), Help, name); !errors.Is(err, fault.NotFound) {
+				t.Errorf("the article %q: %v", name, err)
+			}
+			if _, err := s.Picture(t.Context(), name+".png"); !errors.Is(err, fault.NotFound) {
+				t.Errorf("the picture %q: %v", name, err)
+			}
 		}
 	})
 }

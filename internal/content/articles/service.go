@@ -4,9 +4,12 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"strings"
+	"unicode/utf8"
 
 	"stead.dev/stead/internal/platform/clock"
 	"stead.dev/stead/internal/platform/db"
+	"stead.dev/stead/internal/platform/fault"
 	"stead.dev/stead/internal/platform/i18n"
 	"stead.dev/stead/internal/platform/page"
 )
@@ -72,11 +75,17 @@ func (s *Service) Counts(ctx context.Context, k Kind) ([]Category, error) {
 
 // Find reads an article that readers see; fault.NotFound when there is none.
 func (s *Service) Find(ctx context.Context, k Kind, slug string) (Article, error) {
+	if !slugForm.MatchString(slug) { // PostgreSQL takes no NUL and no invalid UTF-8
+		return Article{}, fault.NotFound.New()
+	}
 	return findVisible(ctx, s.DB, s.Clock.Now(), k, slug)
 }
 
 // Picture reads a picture; fault.NotFound when there is none.
 func (s *Service) Picture(ctx context.Context, name string) (Media, error) {
+	if !utf8.ValidString(name) || strings.ContainsRune(name, 0) { // PostgreSQL takes neither
+		return Media{}, fault.NotFound.New()
+	}
 	return findMedia(ctx, s.DB, name)
 }
 
