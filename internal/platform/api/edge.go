@@ -264,10 +264,8 @@ func (e *Edge) handler(d *declared) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		note := requestLogOf(r.Context())
 		note.operation = d.ID
-		whole := r.Context()
-		if d.Write {
-			whole = auth.WithCaller(whole, auth.Caller{Address: e.ClientAddr(r).Unmap(), UserAgent: r.UserAgent()})
-		}
+		// For what only reads too: downloads of archives are in the security log.
+		whole := auth.WithCaller(r.Context(), auth.Caller{Address: e.ClientAddr(r).Unmap(), UserAgent: r.UserAgent()})
 		ctx, cancel := context.WithTimeout(whole, cmp.Or(d.timeout, e.Timeout))
 		defer cancel()
 		r = r.WithContext(ctx)

@@ -177,3 +177,44 @@ func TestALateBodyIsNotCarriedOutForACallerWhoLostTheRight(t *testing.T) {
 		}
 	}
 }
+
+// TestWhatOnlyReadsKnowsItsCaller: the security log of an account says from where its archive was downloaded.
+func TestWhatOnlyReadsKnowsItsCaller(t *testing.T) {
+	t.Parallel()
+	clk := clock.NewFake(testkit.Start)
+	edge := api.NewEdge(config(testkit.SQLite(t, clk), clk, 1000))
+	callers := make(chan auth.Caller, 2)
+	err := edge.Mount(
+		api.Operation[struct{}, api.Empty]{
+			ID: "things.archive", Method: "GET", Path: "/api/v1/things/archive", Section: api.Orders, Auth: api.Token, Scopes: []string{"orders:read"}, Summary: "Download",
+			Stream: func(ctx context.Context, _ auth.Principal, _ *struct{}, _ http.ResponseWriter, _ *http.Request) error {
+				callers <- auth.CallerOf(ctx)
+				return nil
+			},
+		},
+		api.Operation[struct{}, api.Empty]{
+			ID: "things.read", Method: "GET", Path: "/api/v1/things/read", Section: api.Orders, Auth: api.Token, Scopes: []string{"orders:read"}, Summary: "Read",
+			Handle: func(ctx context.Context, _ auth.Principal, _ *struct{}) (*api.Empty, error) {
+				callers <- auth.CallerOf(ctx)
+				return nil, nil //nolint:nilnil // an empty answer
+			},
+		},
+	)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{"archive", "read"} {
+		r := httptest.NewRequestWithContext(t.Context(), "GET", "/api/v1/things/"+path, http.NoBody)
+		r.Header.Set("Authorization", "Bearer full")
+		r.Header.Set("User-Agent", "a browser")
+		edge.ServeHTTP(httptest.NewRecorder(), r)
+		select {
+		case c := <-callers:
+			if c.Address.String() != "203.0.113.9" || c.UserAgent != "a browser" {
+				t.Errorf("%s: %+v", path, c)
+			}
+		default:
+			t.Errorf("%s was refused", path)
+		}
+	}
+}
