@@ -279,15 +279,19 @@ func (e *examination) backups(ctx context.Context) Check {
 	if e.db == nil {
 		return skip("no database to look at")
 	}
-	var damaged, services int
-	err := e.db.QueryRow(ctx, `SELECT COUNT(*), COUNT(DISTINCT service_id) FROM backups
-		WHERE status = 'failed' AND error_key = 'backup_not_restorable'`).Scan(&damaged, &services)
+	var damaged, services, lost int
+	err := e.db.QueryRow(ctx, `SELECT COUNT(*), COUNT(DISTINCT service_id), COUNT(DISTINCT CASE WHEN NOT EXISTS (
+			SELECT 1 FROM backups whole WHERE whole.service_id = b.service_id AND whole.status IN ('completed', 'restoring')) THEN service_id END)
+		FROM backups b WHERE status = 'failed' AND error_key = 'backup_not_restorable'`).Scan(&damaged, &services, &lost)
+	const remedy = "examine the disk, or the bucket, where the machine keeps backups: level ERROR of the machine's log names the repositories " +
+		"(docs/backups.md, \"Damage\")"
 	switch {
 	case err != nil:
 		return skip("the backups cannot be read")
+	case lost > 0:
+		return warn(remedy, "%d backups of %d services are damaged, and %d of these services have no whole one", damaged, services, lost)
 	case damaged > 0:
-		return warn("examine the disk, or the bucket, where the machine keeps backups: level ERROR of the machine's log names the repositories "+
-			"(docs/backups.md, \"Damage\")", "%d backups of %d services are damaged; newer ones are whole", damaged, services)
+		return warn(remedy, "%d backups of %d services are damaged; newer ones are whole", damaged, services)
 	default:
 		return ok("none was found damaged")
 	}

@@ -496,7 +496,7 @@ func TestAServiceThatEndsLeavesItsFinalBackup(t *testing.T) {
 		kept, err := w.Kept(ctx, w.DB, []int64{9, 10})
 		w.Must(err)
 		w.same("kept", []int64{10}, kept)
-		w.same("schedules", 0, len(w.ids(`SELECT service_id FROM backups_schedules`)))
+		w.same("schedules of what is kept", 1, len(w.ids(`SELECT service_id FROM backups_schedules`)))
 		final := w.ids(`SELECT id FROM backups WHERE final`)[0]
 		if r := w.Do("GET", fmt.Sprintf("/10/backups/%d/download", final), "own", ""); r.Code != http.StatusOK {
 			t.Errorf("download of what was kept: %d %s", r.Code, r.Body)
@@ -545,31 +545,6 @@ func TestAFinalBackupThatFailsIsTriedAgain(t *testing.T) {
 		done, err = w.Keep(ctx, owner, 12)
 		w.Must(err)
 		w.same("a panel that keeps nothing", true, done)
-	})
-}
-
-func TestAServiceThatIsAboutToEndIsNotChecked(t *testing.T) {
-	t.Parallel()
-	engines(t, func(t *testing.T, w *world) {
-		id := w.made(10, `{}`)
-		w.damage(10, id)
-		check := func() {
-			w.T.Helper()
-			began := w.Clock.Now()
-			testkit.Eventually(t, time.Minute, func() bool {
-				wait, err := w.check(t.Context(), owner, 10, began)
-				w.Must(err)
-				return wait == 0
-			}, "the check has ended")
-		}
-		for _, status := range []string{"suspended", "terminating", "terminated"} {
-			w.Services.SetStatus(t, 10, status)
-			check()
-			w.same(status, "completed", w.shows(10)[id].Status)
-		}
-		w.Services.SetStatus(t, 10, "active")
-		check()
-		w.same("active", "failed", w.shows(10)[id].Status)
 	})
 }
 

@@ -23,6 +23,8 @@
 //   - A plan's limit `backups` bounds automatic and manual backups together. Manual
 //     ones beyond it are refused; automatic ones make room by the oldest of them.
 //     Those of a moment, pre_change, are not counted.
+//   - All that is kept is read in its time, also of services that are suspended or
+//     have ended; what is damaged is not offered any more.
 //   - Backups are kept for Kept, those before a change for KeptBeforeChange, the
 //     final one of a service that ended as long as its product says (Terms).
 //

@@ -4,9 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
+	"stead.dev/stead/internal/hosting/site"
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/testkit"
 	"stead.dev/stead/internal/port/panel"
@@ -63,6 +66,91 @@ func TestWhatEndedIsKeptAsLongAsItsProductSays(t *testing.T) {
 		w.Must(w.Sweep(ctx))
 		w.settle()
 		w.same("backups after it", 0, len(w.ids(`SELECT id FROM backups`)))
+		w.Clock.Advance(checkEvery)
+		w.checkAll()
+		w.same("schedules when nothing is kept", 0, len(w.ids(`SELECT service_id FROM backups_schedules`)))
+	})
+}
+
+// checkAll does what the jobs of the checks do that are due.
+func (w *world) checkAll() {
+	w.T.Helper()
+	began := w.Clock.Now()
+	for _, id := range w.ids(`SELECT service_id FROM backups_schedules WHERE check_at <= $1`, began) {
+		testkit.Eventually(w.T, time.Minute, func() bool {
+			wait, err := w.check(w.T.Context(), owner, id, began)
+			w.Must(err)
+			return wait == 0
+		}, "the check has ended")
+	}
+	w.settle()
+}
+
+// damages are the data of the owner's notifications of damage.
+func (w *world) damages() []damageWire {
+	w.T.Helper()
+	all, err := db.Collect(w.T.Context(), w.DB, func(r db.Row) (d damageWire, err error) {
+		err = r.Scan(db.JSON(&d))
+		return d, err
+	}, `SELECT data FROM outbox_events WHERE type = 'backup.damaged' ORDER BY sequence`)
+	w.Must(err)
+	return all
+}
+
+// TestBackupsOfAServiceThatIsNotOnlineAreChecked: they are all that it can come back from, and after the end of the service
+// nobody adds another.
+func TestBackupsOfAServiceThatIsNotOnlineAreChecked(t *testing.T) {
+	t.Parallel()
+	engines(t, func(t *testing.T, w *world) {
+		ctx := t.Context()
+		w.Services.Add(t, site.Site{ServiceID: 12, AccountID: owner, Panel: "it", Status: "pending"})
+		w.write(10, front, strings.Repeat("mine", 1000))
+		spoiled, whole := w.made(10, `{"parts":["dns"]}`), w.made(10, `{}`)
+		w.Must(w.Apply(ctx, owner, 10))
+		w.Services.SetStatus(t, 10, "suspended")
+		w.Must(w.machine.SuspendAccount(ctx, "10"))
+		w.machine.conditions = map[string]panel.Condition{"b" + fmt.Sprint(spoiled): panel.Damaged}
+		w.Clock.Advance(checkEvery)
+		w.checkAll()
+		w.same("suspended, what the machine found", "failed", w.shows(10)[spoiled].Status)
+		w.same("suspended, the newest", "completed", w.shows(10)[whole].Status)
+		w.damage(10, whole)
+		w.Clock.Advance(checkEvery)
+		w.checkAll()
+		w.same("suspended, the newest when it is damaged", "failed", w.shows(10)[whole].Status)
+
+		w.Services.SetStatus(t, 10, "terminating")
+		testkit.Eventually(t, time.Minute, func() bool {
+			done, err := w.Keep(ctx, owner, 10)
+			w.Must(err)
+			w.settle()
+			return done
+		}, "the final backup is made")
+		w.Must(w.machine.DeleteAccount(ctx, "10"))
+		w.Services.SetStatus(t, 10, "terminated")
+		w.Must(w.Apply(ctx, owner, 10))
+		w.settle()
+		final := w.ids(`SELECT id FROM backups WHERE final`)[0]
+		w.Clock.Advance(checkEvery)
+		w.checkAll()
+		w.same("ended, whole", "completed", w.shows(10)[final].Status)
+		w.damage(10, final)
+		w.Clock.Advance(checkEvery)
+		w.checkAll()
+		w.same("ended, damaged", "failed", w.shows(10)[final].Status)
+		w.same("its key", "backup_not_restorable", *w.shows(10)[final].ErrorKey)
+		kept, err := w.Kept(ctx, w.DB, []int64{10})
+		w.Must(err)
+		w.same("offered for a return", 0, len(kept))
+		w.same("its owner is told", []damageWire{
+			{ServiceID: 10, Backups: 1, WholeLeft: true},
+			{ServiceID: 10, Backups: 1},
+			{ServiceID: 10, Backups: 1, Ended: true},
+		}, w.damages())
+
+		wait, err := w.check(ctx, owner, 12, w.Clock.Now())
+		w.Must(err)
+		w.same("one that has no account yet", time.Duration(0), wait)
 	})
 }
 

@@ -71,7 +71,7 @@ func (s *Service) reviewSoon(ctx context.Context, accountID, serviceID int64) er
 }
 
 // damaged marks complete backups as damaged: the owner is told once, whoever listens to events of each, and the operator by
-// the log and the doctor. Where the newest is damaged, another is made at once.
+// the log and the doctor. Where the newest is damaged, another is made at once if the service is online.
 func (s *Service) damaged(ctx context.Context, tx *db.Tx, on site.Site, ids []int64) error {
 	before, err := newestComplete(ctx, tx, on.ServiceID)
 	if err != nil {
@@ -106,7 +106,7 @@ func (s *Service) damaged(ctx context.Context, tx *db.Tx, on site.Site, ids []in
 	}
 	return s.Events.Emit(ctx, tx, outbox.Event{
 		Type: "backup.damaged", AccountID: on.AccountID, Subject: "service", SubjectID: on.ServiceID,
-		Data: damageWire{on.ServiceID, on.Domain, n},
+		Data: damageWire{on.ServiceID, on.Domain, n, on.Online(), on.Ended(), after != nil},
 	})
 }
 
@@ -115,4 +115,9 @@ type damageWire struct {
 	ServiceID int64  `json:"service_id"`
 	Domain    string `json:"domain"`
 	Backups   int    `json:"backups"`
+
+	// What the owner can do about it depends on whether the service has its data, and whether another backup is whole.
+	Online    bool `json:"online"`
+	Ended     bool `json:"ended"`
+	WholeLeft bool `json:"whole_left"`
 }

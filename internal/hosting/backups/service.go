@@ -271,38 +271,46 @@ func (s *Service) Apply(ctx context.Context, accountID, serviceID int64) error {
 			return err
 		}
 		if on.Ended() {
-			return s.end(ctx, tx, serviceID)
+			return s.end(ctx, tx, on)
 		}
 		if _, err := site.On[panel.Backups](s.Panels, on, panel.CapBackups); on.Ref == "" || errors.Is(err, panel.ErrUnsupported) {
 			return nil
 		}
-		return insertSchedule(ctx, tx, site.Target{AccountID: accountID, ServiceID: serviceID}, nextAt(tx.Now, serviceID, backupEvery), nextAt(tx.Now, serviceID, checkEvery))
+		return schedule(ctx, tx, on)
 	})
 }
 
+// schedule has a service backed up and its backups checked.
+func schedule(ctx context.Context, tx *db.Tx, on site.Site) error {
+	return insertSchedule(ctx, tx, site.Target{AccountID: on.AccountID, ServiceID: on.ServiceID},
+		nextAt(tx.Now, on.ServiceID, backupEvery), nextAt(tx.Now, on.ServiceID, checkEvery))
+}
+
 // end lets the backups of a service go that has ended, but for the final one. Where that could not be made, they are all
-// that is left of the service, and go in their own time.
-func (s *Service) end(ctx context.Context, tx *db.Tx, serviceID int64) error {
-	if err := removeSchedule(ctx, tx, serviceID); err != nil {
-		return err
-	}
-	all, err := table.OfService(ctx, tx, serviceID)
+// that is left of the service, and go in their own time. What stays is checked.
+func (s *Service) end(ctx context.Context, tx *db.Tx, on site.Site) error {
+	all, err := table.OfService(ctx, tx, on.ServiceID)
 	if err != nil {
 		return err
 	}
-	final, ok, err := finalOf(ctx, tx, serviceID)
-	if err != nil || ok && final.status == Failed {
+	final, ok, err := finalOf(ctx, tx, on.ServiceID)
+	if err != nil {
 		return err
 	}
+	isKept := false
 	for _, b := range all {
-		if b.final || !slices.Contains([]Status{Completed, Failed}, b.status) {
+		if b.final || ok && final.status == Failed || !slices.Contains([]Status{Completed, Failed}, b.status) {
+			isKept = isKept || b.status == Completed
 			continue
 		}
 		if err := s.expire(ctx, tx, b); err != nil {
 			return err
 		}
 	}
-	return nil
+	if isKept {
+		return schedule(ctx, tx, on)
+	}
+	return removeSchedule(ctx, tx, on.ServiceID)
 }
 
 // expire marks a backup as deleted and has the panel forget it.

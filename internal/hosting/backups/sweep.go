@@ -106,10 +106,10 @@ func (s *Service) daily(ctx context.Context, accountID, serviceID int64) error {
 }
 
 // check has the newest backup of a service read whole, and what else the panel keeps of it and was not read for long. What is
-// damaged is told of and not offered any more. A service that is not online is left for the next week: one whose account
-// goes must not lose its final backup because the panel has no account to look for it.
+// damaged is told of and not offered any more. A service that is suspended or has ended is checked as well: its backups are all
+// that it comes back from, and a panel keeps them without the account. One that is moved is left for the next week.
 func (s *Service) check(ctx context.Context, accountID, serviceID int64, began time.Time) (time.Duration, error) {
-	if on, err := s.Services.Site(ctx, s.DB, accountID, serviceID); err != nil || !on.Online() || on.Moving {
+	if on, err := s.Services.Site(ctx, s.DB, accountID, serviceID); err != nil || on.Ref == "" || on.Moving {
 		return 0, err
 	}
 	all, err := table.OfService(ctx, s.DB, serviceID)
@@ -124,7 +124,7 @@ func (s *Service) check(ctx context.Context, accountID, serviceID int64, began t
 		}
 	}
 	if newest == nil {
-		return 0, nil
+		return 0, s.Apply(ctx, accountID, serviceID) // one that has ended is not checked any more
 	}
 	name := fmt.Sprintf("c%d-%d", newest.ID, began.Unix())
 	r := restore{Owned: site.Owned{AccountID: accountID, ServiceID: serviceID}}

@@ -202,6 +202,13 @@ var rules = map[string]rule{
 	"backup.damaged": {kind: "backup_damaged", severity: Critical, words: func(o object) map[string]string {
 		words := failure("domain", "service_id")(o)
 		words["Count"] = o.text("backups")
+		for name, is := range map[string]bool{
+			"Ended": o["ended"] == true, "Offline": o["online"] == false, "Left": o["whole_left"] == true,
+		} {
+			if is {
+				words[name] = "true"
+			}
+		}
 		return words
 	}},
 	"backup.restore_failed": {kind: "backup_restore_failed", severity: Critical, words: failure("domain", "service_id")},

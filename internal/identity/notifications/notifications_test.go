@@ -359,6 +359,26 @@ func TestTheEndOfAServiceIsToldInTime(t *testing.T) {
 	})
 }
 
+// TestDamageOfBackupsTellsWhatCanBeDone: a service without its data has nothing to make another backup of.
+func TestDamageOfBackupsTellsWhatCanBeDone(t *testing.T) {
+	t.Parallel()
+	engines(t, func(t *testing.T, w *world) {
+		for i, c := range []struct{ data, words string }{
+			{`{"domain":"a.test","backups":2,"online":true,"ended":false,"whole_left":false}`, "make one now"},
+			{`{"domain":"a.test","backups":2,"online":false,"ended":false,"whole_left":true}`, "An earlier backup is whole. Activate the service"},
+			{`{"domain":"a.test","backups":2,"online":false,"ended":true,"whole_left":true}`, "download one while they are kept"},
+			{`{"domain":"a.test","backups":2,"online":false,"ended":true,"whole_left":false}`, "write to support"},
+			{`{"domain":"a.test","backups":2}`, "make one now"}, // of an older release
+		} {
+			w.hear(event(fmt.Sprint("evt_", i), "backup.damaged", c.data))
+			_, list := w.call("own", "GET", "", "")
+			if n := list.Data[0]; n.Kind != "backup_damaged" || !strings.Contains(n.Body, c.words) || strings.Contains(n.Body, "{{") {
+				t.Errorf("%s: %+v", c.data, n)
+			}
+		}
+	})
+}
+
 func TestEveryKindHasItsWordsInEveryLanguage(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, w *world) {

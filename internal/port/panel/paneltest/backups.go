@@ -183,6 +183,10 @@ func backupsOutlastTheirAccount(t *testing.T, p panel.Panel) {
 	must(t, err)
 	equal(t, "backups of an account that ended", len(list), 1)
 	equal(t, "page", archived(t, b, ref, "b1")["files/public_html/index.html"], "kept")
+	unbusy(t, func() (panel.BackupTask, error) {
+		return b.StartBackupCheck(ctx, ref, panel.CheckRequest{ID: "c1", Backup: "b1", Thorough: true})
+	})
+	completed(t, b, ref, "c1")
 
 	create(t, p, spec)
 	unbusy(t, func() (panel.BackupTask, error) {
