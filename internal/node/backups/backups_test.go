@@ -39,8 +39,9 @@ type world struct {
 	notes *notes
 	store Store
 
-	sample int64         // Config.Sample
-	later  time.Duration // how far the driver's clock is ahead
+	sample    int64                                // Config.Sample
+	later     time.Duration                        // how far the driver's clock is ahead
+	documents map[panel.BackupPart]json.RawMessage // of each backup
 	*Driver
 }
 
@@ -59,7 +60,10 @@ func newWorld(t *testing.T, store func(dir string) (Store, error)) *world {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	w := &world{T: t, dir: dir, homes: map[string]accounts.Account{}, notes: &notes{of: map[string]map[string]string{}}}
+	w := &world{
+		T: t, dir: dir, homes: map[string]accounts.Account{}, notes: &notes{of: map[string]map[string]string{}},
+		documents: map[panel.BackupPart]json.RawMessage{panel.PartDNS: json.RawMessage(`{"records":["a"]}`)},
+	}
 	w.must(os.Chmod(dir, 0o711))
 	w.account("1")
 	w.account("2")
@@ -217,7 +221,7 @@ func (w *world) ended(ref, id string) panel.BackupTask {
 func (w *world) backUp(ref, id string, parts ...panel.BackupPart) panel.BackupTask {
 	w.Helper()
 	_, err := w.StartBackup(w.Context(), ref, panel.BackupRequest{
-		ID: id, Parts: parts, Documents: map[panel.BackupPart]json.RawMessage{panel.PartDNS: json.RawMessage(`{"records":["a"]}`)},
+		ID: id, Parts: parts, Documents: w.documents,
 	})
 	w.must(err)
 	t := w.ended(ref, id)

@@ -3,6 +3,7 @@ package backups
 import (
 	"context"
 	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"io"
 	"io/fs"
@@ -27,7 +28,8 @@ func noise(seed byte, n int) string {
 	return base64.StdEncoding.EncodeToString(b)
 }
 
-// holding gives an account the content of a part, and returns how to destroy it and how to read it.
+// holding gives an account the content of a part, and returns how to destroy it and how to read it. Records of the platform are
+// read from the backup, as their sections take them back.
 func (w *world) holding(part panel.BackupPart, text string) (destroy func(), read func() string) {
 	if part == panel.PartFiles {
 		const name = "public_html/index.php"
@@ -36,6 +38,17 @@ func (w *world) holding(part panel.BackupPart, text string) (destroy func(), rea
 			b, err := os.ReadFile(filepath.Join(w.homes["1"].Home, name))
 			w.must(err)
 			return string(b)
+		}
+	}
+	if part == panel.PartDNS || part == panel.PartCron {
+		document, err := json.Marshal(text)
+		w.must(err)
+		w.documents = map[panel.BackupPart]json.RawMessage{part: document}
+		return func() { w.documents = nil }, func() (had string) {
+			documents, err := w.BackupDocuments(w.Context(), "1", "b2")
+			w.must(err)
+			w.must(json.Unmarshal(documents[part], &had))
+			return had
 		}
 	}
 	w.notes.of["1"] = map[string]string{"shop": text}
@@ -64,7 +77,7 @@ func (w *world) conditions() map[string]panel.Condition {
 // not count as made.
 func TestAByteThenABackupThenARestore(t *testing.T) {
 	t.Parallel()
-	for _, part := range []panel.BackupPart{panel.PartFiles, panel.PartDatabases, panel.PartMail} {
+	for _, part := range panel.BackupParts {
 		for where, dir := range map[string]string{
 			"a pack": "data", "the index": "index", "a snapshot": "snapshots", "the key": "keys", "the configuration": "config",
 		} {
