@@ -2,18 +2,24 @@ package machine
 
 import (
 	"context"
+	"crypto/tls"
 	"database/sql"
 	"fmt"
+	"net/smtp"
+	"reflect"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/emersion/go-imap/v2/imapclient"
 	_ "github.com/go-sql-driver/mysql"
 	_ "github.com/jackc/pgx/v5/stdlib"
 	"github.com/pkg/sftp"
+	"golang.org/x/crypto/bcrypt"
 
 	"stead.dev/stead/internal/platform/clock"
+	"stead.dev/stead/internal/platform/testkit"
 	"stead.dev/stead/internal/port/panel"
 )
 
@@ -23,9 +29,17 @@ const (
 )
 
 // TestASuspensionHoldsAtOnce has every way into an account closed when the suspension is answered, and nothing waits for a timer
-// then: visits of its site, and FTP, SSH, SFTP and database sessions that are under way. It logs how long each stayed open.
+// then: visits of its site, and FTP, SSH, SFTP, database, IMAP and submission sessions that are under way. It logs how long each
+// stayed open.
 func TestASuspensionHoldsAtOnce(t *testing.T) {
-	_, p, cfg := open(t, func(c *Config) { c.IPv4 = "127.0.0.1" })
+	_, p, cfg := open(t, func(c *Config) {
+		c.IPv4 = "127.0.0.1"
+		c.Mail = Mail{Hostname: "mx.stead.test"}
+		ports := reflect.ValueOf(&c.Mail.Ports).Elem()
+		for i := range ports.NumField() {
+			ports.Field(i).SetInt(int64(testkit.Port(t)))
+		}
+	})
 	alice := welcome(t, p, "alice")
 	_, err := p.SetShellAccess(t.Context(), "alice", true)
 	alice.must(err)
@@ -39,6 +53,14 @@ func TestASuspensionHoldsAtOnce(t *testing.T) {
 		_, err := p.SetDatabase(t.Context(), "alice", panel.Database{Name: name, Engine: engine, Password: password, PasswordVersion: "1"})
 		alice.must(err)
 	}
+	const address = "info@alice.example"
+	hash, err := bcrypt.GenerateFromPassword([]byte(password), bcrypt.MinCost)
+	alice.must(err)
+	_, err = p.SetMailbox(t.Context(), "alice", panel.Mailbox{
+		Address: address, PasswordHash: "{BLF-CRYPT}" + string(hash), QuotaMB: 5, Protocols: panel.MailProtocols{IMAP: true, SMTPOut: true},
+	})
+	alice.must(err)
+	insecure := &tls.Config{InsecureSkipVerify: true}
 	session := func(driver string, engine panel.DatabaseEngine) *sql.Conn {
 		db, err := sql.Open(driver, addresses[engine])
 		alice.must(err)
@@ -55,6 +77,15 @@ func TestASuspensionHoldsAtOnce(t *testing.T) {
 		files, err := sftp.NewClient(alice.connect())
 		alice.must(err)
 		mariaDB, postgres := session("mysql", panel.MariaDB), session("pgx", panel.PostgreSQL)
+		mailbox, err := imapclient.DialTLS(fmt.Sprintf("127.0.0.1:%d", cfg.Mail.Ports.IMAPS), &imapclient.Options{TLSConfig: insecure})
+		alice.must(err)
+		t.Cleanup(func() { _ = mailbox.Close() })
+		alice.must(mailbox.Login(address, password).Wait())
+		submission, err := smtp.Dial(fmt.Sprintf("127.0.0.1:%d", cfg.Mail.Ports.Submission))
+		alice.must(err)
+		t.Cleanup(func() { _ = submission.Close() })
+		alice.must(submission.StartTLS(insecure))
+		alice.must(submission.Auth(smtp.PlainAuth("", address, password, "127.0.0.1")))
 		query := func(on *sql.Conn) func() bool {
 			return func() bool {
 				ctx, cancel := context.WithTimeout(t.Context(), suspendWait)
@@ -75,6 +106,10 @@ func TestASuspensionHoldsAtOnce(t *testing.T) {
 			},
 			"SFTP":    func() bool { _, err := files.Getwd(); return err == nil },
 			"MariaDB": query(mariaDB), "PostgreSQL": query(postgres),
+			"IMAP": func() bool { return mailbox.Noop().Wait() == nil },
+			"submission": func() bool {
+				return submission.Reset() == nil && submission.Mail(address) == nil && submission.Rcpt(address) == nil
+			},
 		}
 		for name, isOpen := range ways {
 			if !isOpen() {
