@@ -413,7 +413,7 @@ func (e *Edge) success(d *declared, status int) *huma.Response {
 
 // refusals documents the error statuses with their keys.
 func (e *Edge) refusals(op *huma.Operation, d *declared) {
-	defs := []*fault.Def{fault.SectionDisabled, fault.RateLimited, fault.Unavailable}
+	defs := []*fault.Def{fault.SectionDisabled, fault.RateLimited, fault.Unavailable, fault.InvalidRequest} // the last: a query that cannot be read
 	if d.Auth == Token || d.Auth == AnyToken {
 		defs = append(defs, fault.Unauthenticated, fault.TokenExpired, fault.TokenRevoked, fault.AccountSuspended)
 		if d.Write {
