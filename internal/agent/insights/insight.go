@@ -3,6 +3,8 @@ package insights
 import (
 	"slices"
 	"time"
+
+	"stead.dev/stead/internal/platform/plaintext"
 )
 
 // Status is where an insight stands.
@@ -130,7 +132,7 @@ func compare(rows []insight, r Report) []update {
 	}
 	found := map[key]bool{}
 	for _, f := range r.Findings {
-		f.Subject = shorten(f.Subject, mostSubject)
+		f.Subject = asSubject(f.Subject)
 		k := key{f.Check, f.Subject}
 		if found[k] {
 			continue
@@ -163,6 +165,11 @@ func compare(rows []insight, r Report) []update {
 
 // live tells that the fault is there, as far as is known.
 func (i insight) live() bool { return i.status == Open || i.status == Dismissed }
+
+// asSubject makes a name from a site fit to be a subject: databases store it, and it is one line of at most mostSubject bytes.
+func asSubject(name string) string {
+	return shorten(plaintext.Line(name, 3*mostSubject), mostSubject) // three, so that shorten cuts: a bad byte becomes three
+}
 
 // shorten cuts a text to at most n bytes, between two letters.
 func shorten(text string, n int) string {

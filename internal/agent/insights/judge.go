@@ -2,10 +2,13 @@ package insights
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"net/url"
 	"slices"
+	"strings"
 	"time"
+	"unicode/utf8"
 )
 
 // check is a rule of audits.
@@ -50,7 +53,7 @@ func judge(f facts) Report {
 		slices.SortStableFunc(found, func(a, b flaw) int { return cmp.Compare(rank(c.worse(a)), rank(c.worse(b))) })
 		for _, x := range found[:min(len(found), mostSubjects)] {
 			r.Findings = append(r.Findings, Finding{
-				Check: c.key, Subject: shorten(x.subject, mostSubject), Kind: c.kind, Severity: c.worse(x), Evidence: x.evidence, Fixable: c.fixable,
+				Check: c.key, Subject: asSubject(x.subject), Kind: c.kind, Severity: c.worse(x), Evidence: x.evidence, Fixable: c.fixable,
 				Texts: Texts{Title: "insight.title." + c.key, Detail: "insight.detail." + c.key, Fix: "insight.fix." + c.key},
 			})
 		}
@@ -68,7 +71,7 @@ func (c check) worse(x flaw) Severity {
 
 // whenVisited: of pages it is known what was visited, and when the whole site was seen, that there are no others.
 func whenVisited(f facts, subject string) bool {
-	return f.reached && (f.complete || slices.ContainsFunc(f.pages, func(p visited) bool { return shorten(p.path, mostSubject) == subject }))
+	return f.reached && (f.complete || slices.ContainsFunc(f.pages, func(p visited) bool { return p.path == subject }))
 }
 
 func whenLooked(f facts, subject string) bool {
@@ -286,11 +289,20 @@ func examples(all []string) []string {
 	return some
 }
 
-// subjectOf is how an address of the site is named: its path and query.
+// subjectOf is how an address of the site is named: its path and query, in the ASCII form in which browsers send them. Pages name
+// addresses in any encoding.
 func subjectOf(u *url.URL) string {
-	path := u.EscapedPath()
+	var name strings.Builder
+	name.WriteString(u.EscapedPath())
 	if u.RawQuery != "" {
-		path += "?" + u.RawQuery
+		name.WriteByte('?')
 	}
-	return shorten(path, mostSubject)
+	for _, b := range []byte(u.RawQuery) {
+		if b < utf8.RuneSelf {
+			name.WriteByte(b)
+		} else {
+			fmt.Fprintf(&name, "%%%02X", b)
+		}
+	}
+	return asSubject(name.String())
 }

@@ -55,7 +55,8 @@ func readRules(ctx context.Context, files Files, ref string, roots []string) *ru
 		}
 		found.complete = found.complete && !in.Truncated
 		for _, m := range in.Matches {
-			if m.Name != htaccess.Name || m.Type != panel.TypeFile || found.read[m.Path] {
+			name := asSubject(m.Path)
+			if m.Name != htaccess.Name || m.Type != panel.TypeFile || found.read[name] {
 				continue
 			}
 			content, err := files.Read(ctx, ref, m.Path, panel.ReadOptions{MaxBytes: ruleBytes})
@@ -63,8 +64,8 @@ func readRules(ctx context.Context, files Files, ref string, roots []string) *ru
 				found.complete = false
 				continue
 			}
-			found.read[m.Path] = true
-			if f := withoutEffect(m.Path, content.Data); f.count > 0 {
+			found.read[name] = true
+			if f := withoutEffect(name, content.Data); f.count > 0 {
 				found.files = append(found.files, f)
 			}
 		}
