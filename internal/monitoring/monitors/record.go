@@ -16,7 +16,7 @@ import (
 // outcome is a check that was made.
 type outcome struct {
 	monitorID, region int64
-	revision          string // of the settings, where another region than the control plane checked
+	revision          string // of the settings with which the check was made; empty: it is the call of a heartbeat
 	shard             int
 	epoch             int64 // of the lease under which it was made; 0: it was made under none
 	scheduledAt       time.Time
@@ -152,8 +152,8 @@ func (s *Service) fresh(ctx context.Context, tx *db.Tx, b *batch, results []outc
 	)
 	for _, o := range results {
 		m := b.monitors[o.monitorID]
-		if m == nil || m.paused {
-			continue
+		if m == nil || m.paused || o.revision != "" && o.revision != m.revision() {
+			continue // nobody checks it any more, or something else was checked
 		}
 		if o.region != homeRegion {
 			k := [2]int64{o.monitorID, o.region}

@@ -3,12 +3,15 @@ package monitors
 import (
 	"container/heap"
 	"context"
+	"errors"
+	"maps"
 	"net/http"
 	"slices"
 	"strconv"
 	"sync"
 	"time"
 
+	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/probe"
 )
 
@@ -27,6 +30,8 @@ const (
 	mostWaiting = 10_000
 	// beatLook is how often it is looked whether heartbeats have come.
 	beatLook = 30 * time.Second
+	// compareEvery is how often the entries are compared with the rows, for a signal may be lost.
+	compareEvery = time.Minute
 	// askApart is the least time between a check and one that another region asks for.
 	askApart = 10 * time.Second
 	// stopWait is how long checks may take to end when the process stops.
@@ -38,7 +43,7 @@ type entry struct {
 	id       int64
 	shard    int
 	epoch    int64
-	raw      string // its settings, by which a change is known
+	revision string // of its settings, by which a change is known
 	settings settings
 	target   probe.Target
 	due      time.Time
@@ -70,6 +75,8 @@ func (q *queue) Pop() any {
 // scheduler makes the checks of the shards that this process leases.
 type scheduler struct {
 	*Service
+	// reading is held from before rows are read until the entries are as these rows say, so that no older row replaces a newer one.
+	reading  sync.Mutex
 	mu       sync.Mutex
 	queue    queue
 	entries  map[int64]*entry
@@ -105,7 +112,7 @@ func (d *scheduler) run(ctx context.Context) {
 		}
 		select {
 		case refresh <- id:
-		default: // the minute's look finds it
+		default: // compare finds it
 		}
 	})
 	d.Signals.Subscribe(askTopic, d.asked)
@@ -114,6 +121,7 @@ func (d *scheduler) run(ctx context.Context) {
 	var running sync.WaitGroup
 	running.Go(func() { d.keepLeases(ctx) })
 	running.Go(func() { d.follow(ctx, refresh) })
+	running.Go(func() { d.keepEqual(ctx) })
 	running.Go(func() { d.start(ctx, checking) })
 	written := make(chan struct{})
 	go func() {
@@ -196,6 +204,8 @@ func (d *scheduler) lead(ctx context.Context, held []lease) error {
 	if len(fresh) == 0 {
 		return nil
 	}
+	d.reading.Lock()
+	defer d.reading.Unlock()
 	loaded := []monitor{}
 	for above := int64(0); ; {
 		rows, err := ofShards(ctx, d.DB, fresh, above, 1000)
@@ -294,7 +304,7 @@ func inPhase(id int64, step time.Duration, after time.Time) time.Time {
 }
 
 func (d *scheduler) entry(m *monitor, epoch int64) (*entry, error) {
-	e := &entry{id: m.id, shard: m.shard, epoch: epoch, raw: m.rawSettings, settings: m.settings, target: m.settings.Target, index: -1}
+	e := &entry{id: m.id, shard: m.shard, epoch: epoch, revision: m.revision(), settings: m.settings, target: m.settings.Target, index: -1}
 	headers, err := d.openHeaders(*m)
 	if err != nil {
 		return nil, err
@@ -326,30 +336,96 @@ func (d *scheduler) wake() {
 	}
 }
 
-// follow takes up monitors that have changed. One that is new, resumed or checked otherwise is due at once.
+// follow takes up monitors that have changed, as signals tell.
 func (d *scheduler) follow(ctx context.Context, refresh <-chan int64) {
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case id := <-refresh:
-			m, err := byID(ctx, d.DB, id)
-			if err = notFound(err); err != nil {
-				m = monitor{id: id, paused: true}
-			}
-			d.mu.Lock()
-			if old := d.entries[id]; old != nil && (m.paused || old.raw != m.rawSettings || m.headers != nil) {
-				d.drop(old)
-			}
-			if !m.paused && d.entries[id] == nil {
-				if m.settings.Target.Type != probe.Heartbeat {
-					m.lastCheckedAt = nil
-				}
-				d.add([]monitor{m})
-			}
-			d.mu.Unlock()
+			d.warn(ctx, "read a monitor that has changed", d.refresh(ctx, id))
 		}
 	}
+}
+
+// refresh makes the entry of a monitor as its row is. One that is new, resumed or checked otherwise is due at once. When the row cannot
+// be read, the entry stays as it is.
+func (d *scheduler) refresh(ctx context.Context, id int64) error {
+	d.reading.Lock()
+	defer d.reading.Unlock()
+	m, err := byID(ctx, d.DB, id)
+	if errors.Is(err, db.ErrNoRows) {
+		m = monitor{id: id, paused: true}
+	} else if err != nil {
+		return err
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if old := d.entries[id]; old != nil && (m.paused || old.revision != m.revision()) {
+		d.drop(old)
+	}
+	if !m.paused && d.entries[id] == nil {
+		if m.settings.Target.Type != probe.Heartbeat {
+			m.lastCheckedAt = nil
+		}
+		d.add([]monitor{m})
+	}
+	return nil
+}
+
+// keepEqual finds the changes of which no signal has told.
+func (d *scheduler) keepEqual(ctx context.Context) {
+	tick := time.NewTicker(compareEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			d.warn(ctx, "compare monitors", d.compare(ctx))
+		}
+	}
+}
+
+// compare refreshes the entries of the leased shards that are not as the rows say.
+func (d *scheduler) compare(ctx context.Context) error {
+	known := map[int64]string{}
+	var leased []int64
+	d.mu.Lock()
+	for shard := range d.leases {
+		leased = append(leased, int64(shard))
+	}
+	for id, e := range d.entries {
+		known[id] = e.revision
+	}
+	d.mu.Unlock()
+	if len(leased) == 0 {
+		return nil
+	}
+	const atOnce = 1000
+	var differ []int64
+	for above, rows := int64(0), atOnce; rows == atOnce; {
+		stored, err := revisionsOfShards(ctx, d.DB, leased, above, atOnce)
+		if err != nil {
+			return err
+		}
+		for i := range stored {
+			m := &stored[i]
+			if known[m.id] != m.revision() {
+				differ = append(differ, m.id)
+			}
+			delete(known, m.id)
+			above = m.id
+		}
+		rows = len(stored)
+	}
+	differ = slices.AppendSeq(differ, maps.Keys(known)) // paused or gone
+	for _, id := range differ {
+		if err := d.refresh(ctx, id); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // start begins the checks that are due, until ctx ends; checks may go on until checking does.
@@ -390,7 +466,7 @@ func (d *scheduler) start(ctx, checking context.Context) {
 }
 
 func (d *scheduler) check(ctx context.Context, e *entry) {
-	o := outcome{monitorID: e.id, shard: e.shard, epoch: e.epoch, scheduledAt: e.due}
+	o := outcome{monitorID: e.id, revision: e.revision, shard: e.shard, epoch: e.epoch, scheduledAt: e.due}
 	if e.target.Type != probe.Heartbeat {
 		o.result = d.Prober.Check(ctx, e.target)
 	}

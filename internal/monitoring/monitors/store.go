@@ -207,6 +207,13 @@ func ofShards(ctx context.Context, q db.Querier, shards []int64, above int64, mo
 		append([]any{above, most}, args...)...)
 }
 
+// revisionsOfShards is ofShards of what a revision is made of: the other members are empty.
+func revisionsOfShards(ctx context.Context, q db.Querier, shards []int64, above int64, most int) ([]monitor, error) {
+	in, args := db.In(q, 3, shards)
+	return db.Collect(ctx, q, func(row db.Row) (m monitor, err error) { return m, row.Scan(&m.id, &m.rawSettings, &m.headers) },
+		`SELECT id, settings, headers FROM monitors WHERE id > $1 AND NOT paused AND shard `+in+` ORDER BY id LIMIT $2`, append([]any{above, most}, args...)...)
+}
+
 // running are the monitors that are checked, in pieces: those whose id is above the given one.
 func running(ctx context.Context, q db.Querier, above int64, most int) ([]monitor, error) {
 	return db.Collect(ctx, q, scan, `SELECT `+columns+` FROM monitors WHERE id > $1 AND NOT paused ORDER BY id LIMIT $2`, above, most)
