@@ -18,7 +18,11 @@ const (
 type lease struct {
 	shard int
 	epoch int64
+	since time.Time // it was seized, and nobody had looked for more than unwatchedAfter before; else zero
 }
+
+// unwatchedAfter is how long a shard may be without a lease while one replica takes over from another.
+const unwatchedAfter = 5 * time.Second
 
 func scanLease(row db.Row) (l lease, err error) {
 	err = row.Scan(&l.shard, &l.epoch)
@@ -78,7 +82,7 @@ func (s *Service) free(ctx context.Context) (free bool, err error) {
 // release gives everything back when the process stops.
 func (s *Service) release(ctx context.Context) error {
 	return s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
-		if _, err := tx.Exec(ctx, `UPDATE monitors_shards SET owner = '', until = 0 WHERE owner = $1`, s.name); err != nil {
+		if _, err := tx.Exec(ctx, `UPDATE monitors_shards SET owner = '', until = $2 WHERE owner = $1`, s.name, tx.Now); err != nil {
 			return err
 		}
 		_, err := tx.Exec(ctx, `DELETE FROM monitors_replicas WHERE owner = $1 OR until < $2`, s.name, tx.Now.Add(-day))
@@ -122,22 +126,35 @@ func giveBack(ctx context.Context, tx *db.Tx, owner string, some []lease) error 
 	for i, l := range some {
 		ids[i] = int64(l.shard)
 	}
-	in, args := db.In(tx, 2, ids)
-	_, err := tx.Exec(ctx, `UPDATE monitors_shards SET owner = '', until = 0 WHERE owner = $1 AND shard `+in, append([]any{owner}, args...)...)
+	in, args := db.In(tx, 3, ids)
+	_, err := tx.Exec(ctx, `UPDATE monitors_shards SET owner = '', until = $2 WHERE owner = $1 AND shard `+in, append([]any{owner, tx.Now}, args...)...)
 	return err
 }
 
 // seize takes free shards, of which nobody else takes any meanwhile.
 func seize(ctx context.Context, tx *db.Tx, owner string, until time.Time, most int) ([]lease, error) {
-	free, err := db.Collect(ctx, tx, scanLease, `SELECT shard, epoch FROM monitors_shards WHERE until <= $1 ORDER BY shard LIMIT $2`+tx.ForUpdate(), tx.Now, most)
+	type shard struct {
+		id    int64
+		until time.Time
+	}
+	free, err := db.Collect(ctx, tx, func(row db.Row) (one shard, err error) { return one, row.Scan(&one.id, &one.until) },
+		`SELECT shard, until FROM monitors_shards WHERE until <= $1 ORDER BY shard LIMIT $2`+tx.ForUpdate(), tx.Now, most)
 	if err != nil || len(free) == 0 {
 		return nil, err
 	}
 	ids := make([]int64, len(free))
-	for i, l := range free {
-		ids[i] = int64(l.shard)
+	unwatched := map[int]bool{}
+	for i, one := range free {
+		ids[i] = one.id
+		unwatched[int(one.id)] = tx.Now.Sub(one.until) > unwatchedAfter
 	}
 	in, args := db.In(tx, 4, ids)
-	return db.Collect(ctx, tx, scanLease, `UPDATE monitors_shards SET owner = $1, until = $2, epoch = epoch + 1
+	taken, err := db.Collect(ctx, tx, scanLease, `UPDATE monitors_shards SET owner = $1, until = $2, epoch = epoch + 1
 		WHERE until <= $3 AND shard `+in+` RETURNING shard, epoch`, append([]any{owner, until, tx.Now}, args...)...)
+	for i := range taken {
+		if unwatched[taken[i].shard] {
+			taken[i].since = tx.Now
+		}
+	}
+	return taken, err
 }

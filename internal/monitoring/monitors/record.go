@@ -22,7 +22,8 @@ type outcome struct {
 	scheduledAt       time.Time
 	checkedAt         time.Time
 	result            probe.Result
-	news              bool // it failed, or is the first, or follows one that failed: it is written soon
+	watched           time.Time // the monitor's shard without a gap since then; zero: not known to have had one
+	news              bool      // it failed, or is the first, or follows one that failed: it is written soon
 }
 
 func (o outcome) key() [3]int64 { return [3]int64{o.monitorID, o.region, o.scheduledAt.UnixMicro()} }
@@ -163,6 +164,9 @@ func (s *Service) fresh(ctx context.Context, tx *db.Tx, b *batch, results []outc
 			last[k] = o.checkedAt
 		}
 		if m.settings.Target.Type == probe.Heartbeat && !o.result.Called {
+			if o.watched.After(m.memory.Since) { // kept for who leases the shard next
+				m.memory.Since, b.touched[m.id] = o.watched, true
+			}
 			var due bool
 			if o, due = m.missed(o); !due {
 				continue
@@ -177,7 +181,7 @@ func (s *Service) fresh(ctx context.Context, tx *db.Tx, b *batch, results []outc
 	return slices.DeleteFunc(kept, func(o outcome) bool { return !fresh[o.key()] }), err
 }
 
-// missed judges a heartbeat by when its last call came; false when there is nothing to tell.
+// missed judges a heartbeat by when its last call came, or since when calls are heard; false when there is nothing to tell.
 func (m *monitor) missed(o outcome) (outcome, bool) {
 	since := m.createdAt
 	if m.lastBeatAt != nil {
@@ -185,6 +189,7 @@ func (m *monitor) missed(o outcome) (outcome, bool) {
 	} else if m.status == Pending {
 		return o, false // nobody has called yet
 	}
+	since = later(since, m.memory.Since)
 	if o.checkedAt.Sub(since) <= m.settings.interval()+m.settings.retryInterval() {
 		return o, false
 	}

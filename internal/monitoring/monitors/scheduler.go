@@ -80,8 +80,9 @@ type scheduler struct {
 	mu       sync.Mutex
 	queue    queue
 	entries  map[int64]*entry
-	leases   map[int]int64 // epochs by shard
-	changed  chan struct{} // the queue has changed
+	leases   map[int]int64     // epochs by shard
+	watched  map[int]time.Time // since when shards are looked at without a gap, of those that have had one
+	changed  chan struct{}     // the queue has changed
 	inFlight chan struct{}
 	results  chan outcome
 	checks   sync.WaitGroup
@@ -90,7 +91,7 @@ type scheduler struct {
 
 func (s *Service) newScheduler() *scheduler {
 	return &scheduler{
-		Service: s, entries: map[int64]*entry{}, leases: map[int]int64{}, changed: make(chan struct{}, 1),
+		Service: s, entries: map[int64]*entry{}, leases: map[int]int64{}, watched: map[int]time.Time{}, changed: make(chan struct{}, 1),
 		inFlight: make(chan struct{}, mostInFlight), results: make(chan outcome, batchSize), late: func(time.Duration) {},
 	}
 }
@@ -180,10 +181,12 @@ func (d *scheduler) warn(ctx context.Context, what string, err error) {
 // lead makes the scheduler check exactly the shards of these leases.
 func (d *scheduler) lead(ctx context.Context, held []lease) error {
 	now := map[int]int64{}
-	for _, l := range held {
-		now[l.shard] = l.epoch
-	}
 	d.mu.Lock()
+	for _, l := range held {
+		if now[l.shard] = l.epoch; !l.since.IsZero() {
+			d.watched[l.shard] = l.since
+		}
+	}
 	var fresh []int64
 	for shard, epoch := range now {
 		if d.leases[shard] != epoch {
@@ -469,6 +472,10 @@ func (d *scheduler) check(ctx context.Context, e *entry) {
 	o := outcome{monitorID: e.id, revision: e.revision, shard: e.shard, epoch: e.epoch, scheduledAt: e.due}
 	if e.target.Type != probe.Heartbeat {
 		o.result = d.Prober.Check(ctx, e.target)
+	} else {
+		d.mu.Lock()
+		o.watched = d.watched[e.shard]
+		d.mu.Unlock()
 	}
 	if ctx.Err() != nil {
 		return // the process stops: somebody else will look

@@ -413,7 +413,7 @@ func (s *Service) update(ctx context.Context, accountID, id int64, w wish) (m mo
 		case m.paused && !before.paused:
 			err = s.pause(ctx, tx, &m, pausedByOwner)
 		case resumes:
-			m.status, m.memory, m.lastStatusChangeAt = Pending, memory{Counted: tx.Now}, &tx.Now
+			m.status, m.memory, m.lastStatusChangeAt = Pending, memory{Counted: tx.Now, Since: tx.Now}, &tx.Now
 			err = put(ctx, tx, m, nil)
 		default:
 			if string(target) != string(after) {

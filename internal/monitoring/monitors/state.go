@@ -37,6 +37,8 @@ type vote struct {
 // memory is what the state machine remembers between results, beside the status.
 type memory struct {
 	Votes map[int64]vote `json:"votes,omitempty"`
+	// Since is from when on the calls of a heartbeat are heard without a gap: it was resumed then, or nobody looked before.
+	Since time.Time `json:"since,omitzero"`
 	// Counted is until when seconds have been counted.
 	Counted time.Time `json:"counted,omitzero"`
 	// OKAt is the first success of a monitor that is down, and Successes how many came since.
