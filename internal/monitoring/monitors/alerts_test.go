@@ -1,6 +1,7 @@
 package monitors
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
@@ -13,6 +14,7 @@ import (
 
 	"stead.dev/stead/internal/platform/clock"
 	"stead.dev/stead/internal/platform/db"
+	"stead.dev/stead/internal/platform/outbox"
 	"stead.dev/stead/internal/platform/probe"
 	"stead.dev/stead/internal/platform/testkit"
 )
@@ -160,4 +162,77 @@ func TestAlertsArriveInOrderThroughKills(t *testing.T) {
 			t.Errorf("%v, %v", states, err)
 		}
 	})
+}
+
+// TestNobodyIsToldOfWhatIsPausedOrDeleted: an alert waits, or its reminder does, when its monitor is paused or deleted.
+func TestNobodyIsToldOfWhatIsPausedOrDeleted(t *testing.T) {
+	databases(t, func(t *testing.T, in database) {
+		clk := clock.NewFake(testkit.Start)
+		h := newHook(t)
+		s := in.replica(t, clk, nil)
+		channel := h.channel(t, s)
+		paused := true
+		ends := map[string]func(id int64) error{
+			"paused": func(id int64) error {
+				_, err := s.update(t.Context(), 1, id, wish{paused: &paused})
+				return err
+			},
+			"deleted": func(id int64) error { return s.remove(t.Context(), 1, id) },
+			"paused by a release that cancelled nothing": func(id int64) error {
+				return s.DB.InTx(t.Context(), func(ctx context.Context, tx *db.Tx) error {
+					_, err := tx.Exec(ctx, `UPDATE monitors SET paused = TRUE WHERE id = $1`, id)
+					return err
+				})
+			},
+			"service ended": func(id int64) error {
+				return s.DB.InTx(t.Context(), func(ctx context.Context, tx *db.Tx) error {
+					if _, err := tx.Exec(ctx, `UPDATE monitors SET service_id = 7 WHERE id = $1`, id); err != nil {
+						return err
+					}
+					s.Services = endedService{}
+					defer func() { s.Services = unlimited{} }()
+					return s.Follow(ctx, tx, outbox.Stored{AccountID: 1, SubjectID: 7})
+				})
+			},
+		}
+		for name, ends := range ends {
+			for _, reminded := range []bool{false, true} {
+				m, err := s.create(t.Context(), 1, wish{settings: func(set *settings) {
+					set.Target.Type, set.IntervalS, set.Channels = probe.Heartbeat, 3600, []int64{channel}
+					if set.AlertAfterS = 3600; reminded {
+						set.AlertAfterS, set.ReminderS = 0, 3600
+					}
+				}})
+				if err != nil {
+					t.Fatal(err)
+				}
+				token, err := s.Box.Open(m.push, sealedAt(m.id, "push_token"))
+				if err == nil {
+					_, err = s.Beat(t.Context(), string(token), 1)
+				}
+				if err == nil {
+					err = s.Deliver(t.Context(), channel)
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				h.kinds = nil
+				clk.Advance(5 * time.Minute)
+				if err := ends(m.id); err != nil {
+					t.Fatal(err)
+				}
+				clk.Advance(2 * time.Hour)
+				if err := s.Deliver(t.Context(), channel); err != nil || len(h.kinds) != 0 {
+					t.Errorf("%s, reminded: %v: %v was sent, %v", name, reminded, h.kinds, err)
+				}
+			}
+		}
+	})
+}
+
+// endedService is unlimited, with services that have ended.
+type endedService struct{ unlimited }
+
+func (endedService) Hosted(context.Context, db.Querier, int64, int64) (Hosted, error) {
+	return Hosted{Ended: true}, nil
 }

@@ -104,6 +104,25 @@ func recovered(ctx context.Context, tx *db.Tx, channelID, monitorID, outageID in
 	return known, err
 }
 
+// cancelAlerts cancels what channels would still be told of monitors that are looked at no more. That something is well again is told.
+func cancelAlerts(ctx context.Context, tx *db.Tx, monitors ...int64) error {
+	in, args := db.In(tx, 1, monitors)
+	_, err := tx.Exec(ctx, `UPDATE monitors_alerts SET state = 'cancelled' WHERE state = 'pending' AND kind NOT IN ('up', 'settled') AND monitor_id `+in, args...)
+	return err
+}
+
+// isOver reports whether an alert has nothing more to tell: nobody looks at its monitor any more, or it reminds of an outage that has
+// ended. A short outage is told of although it has ended.
+func isOver(ctx context.Context, q db.Querier, a alertRow) (bool, error) {
+	var watched bool
+	err := q.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM monitors WHERE id = $1 AND NOT paused)`, a.monitorID).Scan(&watched)
+	if err != nil || !watched || a.kind != alertReminder {
+		return !watched, err
+	}
+	open, err := outageGoesOn(ctx, q, a.outageID)
+	return !open, err
+}
+
 // outageGoesOn reports whether an outage is open.
 func outageGoesOn(ctx context.Context, q db.Querier, id int64) (open bool, err error) {
 	err = q.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM monitors_outages WHERE id = $1 AND ended_at IS NULL)`, id).Scan(&open)

@@ -30,6 +30,9 @@ func (s *Service) Follow(ctx context.Context, tx *db.Tx, e outbox.Stored) error 
 		if err != nil {
 			return err
 		}
+		if err := cancelAlerts(ctx, tx, gone...); err != nil {
+			return err
+		}
 		for _, id := range gone {
 			if err := s.signal(ctx, tx, id); err != nil {
 				return err

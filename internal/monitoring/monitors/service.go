@@ -461,6 +461,9 @@ func (s *Service) pause(ctx context.Context, tx *db.Tx, m *monitor, reason strin
 	if err := endOutage(ctx, tx, m.id, tx.Now); err != nil {
 		return err
 	}
+	if err := cancelAlerts(ctx, tx, m.id); err != nil {
+		return err
+	}
 	m.paused, m.status, m.memory, m.lastStatusChangeAt = true, Paused, memory{}, &tx.Now
 	if err := put(ctx, tx, *m, &reason); err != nil {
 		return err
@@ -490,6 +493,9 @@ func (s *Service) remove(ctx context.Context, accountID, id int64) error {
 			return errBuiltIn.New()
 		}
 		if err := remove(ctx, tx, accountID, id); err != nil {
+			return err
+		}
+		if err := cancelAlerts(ctx, tx, id); err != nil {
 			return err
 		}
 		return s.signal(ctx, tx, id)
