@@ -276,7 +276,7 @@ type getIn struct {
 
 type listIn struct {
 	page.Params
-	ServiceID int64  `query:"service_id" minimum:"0" doc:"Only those of that service; 0: only those of no service"`
+	ServiceID *int64 `query:"service_id" minimum:"0" doc:"Only those of that service; 0: only those of no service"`
 	Status    string `query:"status" enum:"pending,up,degraded,down,maintenance,paused" doc:"Only those in this state"`
 	Type      string `query:"type" enum:"http,keyword,json,ping,tcp,dns,ssl,domain,heartbeat" doc:"Only those of this type"`
 }

@@ -119,7 +119,7 @@ func lockOfAccount(ctx context.Context, tx *db.Tx, accountID int64) ([]monitor, 
 
 // filter selects monitors; an empty member selects all.
 type filter struct {
-	serviceID   int64
+	serviceID   *int64 // 0: those of no service
 	status, typ string
 }
 
@@ -129,8 +129,12 @@ func list(ctx context.Context, q db.Querier, accountID int64, f filter, p page.P
 		args = append(args, value)
 		where += fmt.Sprintf(condition, len(args))
 	}
-	if f.serviceID != 0 {
-		also(` AND service_id = $%d`, f.serviceID)
+	switch {
+	case f.serviceID == nil:
+	case *f.serviceID == 0:
+		where += ` AND service_id IS NULL`
+	default:
+		also(` AND service_id = $%d`, *f.serviceID)
 	}
 	if f.status != "" {
 		also(` AND status = $%d`, f.status)
