@@ -96,6 +96,10 @@ func (w *worker) do(ctx context.Context, s situation, c call) (o outcome, waits 
 		if err != nil {
 			return o, false, err
 		}
+		if len(p.changes) == 0 { // it had nothing but folders that are there
+			o, err = outcomeOfChanges(done)
+			return o, false, err
+		}
 		return o, false, w.prepare(ctx, c, p, s.changes)
 	}
 	p, err := t.plan(ctx, place, c.arguments)
@@ -130,8 +134,11 @@ func (w *worker) do(ctx context.Context, s situation, c call) (o outcome, waits 
 	return o, false, w.prepare(ctx, c, p, s.changes)
 }
 
-// prepare writes the changes of a call into the journal.
+// prepare writes the changes of a call into the journal. A plan without any is refused: nothing would end the call.
 func (w *worker) prepare(ctx context.Context, c call, p plan, before []change) error {
+	if len(p.changes) == 0 {
+		return refuse("nothing_changed", "there is nothing to do")
+	}
 	files, bytes := len(before)+len(p.changes), int64(0)
 	for _, ch := range slices.Concat(before, p.changes) {
 		bytes += ch.bytes

@@ -74,6 +74,24 @@ func (w *world) putTheme() {
 	w.put("/public_html/theme.zip", packed(w.T, theme))
 }
 
+// TestAnArchiveOfFoldersThatAreThereEndsItsCall: nothing is left to move once it is unpacked.
+func TestAnArchiveOfFoldersThatAreThereEndsItsCall(t *testing.T) {
+	t.Parallel()
+	engines(t, unpacking(`{path: public_html/folders.zip, target: public_html}`), func(w *world) {
+		w.put("/public_html/old/c.txt", "old c")
+		w.put("/public_html/folders.zip", packed(w.T, map[string]string{"old/": ""}))
+		w.work(w.Service)
+		w.enable(Autopilot, "")
+		a := w.task("Extract the folders")
+		if r := w.decides(w.question().ID, true); r.Code != http.StatusOK {
+			w.T.Fatal(r)
+		}
+		if a = w.until(a.ID, Completed); len(a.Changes) != 1 || w.file("/public_html/old/c.txt") != "old c" {
+			w.T.Errorf("%+v", a)
+		}
+	})
+}
+
 func TestAnArchiveIsExtractedAsApprovedAndUndone(t *testing.T) {
 	t.Parallel()
 	engines(t, unpacking(replacing), func(w *world) {
