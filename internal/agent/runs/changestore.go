@@ -124,9 +124,20 @@ func removeOldBlobs(ctx context.Context, tx *db.Tx, before time.Time, limit int)
 		SELECT service_id, hash FROM ai_blobs WHERE kept_until < $1 ORDER BY kept_until LIMIT $2)`, before, limit)
 }
 
-// oldChanges are changes that are too old to be undone.
-func oldChanges(ctx context.Context, q db.Querier, before time.Time, limit int) ([]change, error) {
-	return db.Collect(ctx, q, changeRows.Scan, `SELECT `+changeRows.Columns()+` FROM ai_changes WHERE created_at < $1 ORDER BY created_at LIMIT $2`, before, limit)
+// holdsFiles is the condition of a change that has files in the trash.
+const holdsFiles = `(kind = 'extract' OR kind = 'delete' AND status = 'applied')`
+
+// oldTrash are changes that are too old to be undone and have files in the trash, after a place in the list.
+func oldTrash(ctx context.Context, q db.Querier, before time.Time, after row, limit int) ([]change, error) {
+	return db.Collect(ctx, q, changeRows.Scan, `SELECT `+changeRows.Columns()+` FROM ai_changes
+		WHERE created_at < $1 AND (created_at > $2 OR created_at = $2 AND id > $3) AND `+holdsFiles+` ORDER BY created_at, id LIMIT $4`,
+		before, after.at, after.id, limit)
+}
+
+// removeOldChanges removes changes that are too old to be undone and have no files in the trash.
+func removeOldChanges(ctx context.Context, tx *db.Tx, before time.Time, limit int) (int64, error) {
+	return tx.Exec(ctx, `DELETE FROM ai_changes WHERE id IN (
+		SELECT id FROM ai_changes WHERE created_at < $1 AND NOT `+holdsFiles+` ORDER BY created_at LIMIT $2)`, before, limit)
 }
 
 func removeChange(ctx context.Context, tx *db.Tx, id int64) error {

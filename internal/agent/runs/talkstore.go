@@ -92,10 +92,10 @@ func removeSilent(ctx context.Context, tx *db.Tx, id int64, before time.Time) er
 	return removeConversation(ctx, tx, id)
 }
 
-// silentConversations lists the silent ones.
-func silentConversations(ctx context.Context, q db.Querier, before time.Time, limit int) ([]int64, error) {
-	return db.Collect(ctx, q, func(row db.Row) (id int64, err error) { return id, row.Scan(&id) },
-		`SELECT id FROM ai_conversations WHERE `+silent+` ORDER BY last_message_at LIMIT $2`, before, limit)
+// silentConversations lists the silent ones after a place in the list.
+func silentConversations(ctx context.Context, q db.Querier, before time.Time, after row, limit int) ([]row, error) {
+	return db.Collect(ctx, q, scanRow, `SELECT last_message_at, id FROM ai_conversations
+		WHERE `+silent+` AND (last_message_at > $2 OR last_message_at = $2 AND id > $3) ORDER BY last_message_at, id LIMIT $4`, before, after.at, after.id, limit)
 }
 
 var messageRows = db.Map(func(m *message) db.Fields {

@@ -51,7 +51,8 @@ const mostLater = 1000
 // undo plans the taking back of changes by what is there now, and writes it as a run of its own. The run looks again before
 // it changes anything.
 func (s *Service) undo(ctx context.Context, accountID, serviceID int64, changes []change, partial bool) (r run, err error) {
-	changes = slices.DeleteFunc(changes, func(c change) bool { return c.status != applied && c.status != prepared })
+	oldest := s.Clock.Now().Add(-keptFor) // the contents of older ones are removed
+	changes = slices.DeleteFunc(changes, func(c change) bool { return c.status != applied && c.status != prepared || c.createdAt.Before(oldest) })
 	if len(changes) == 0 {
 		return r, errNothingToDo.New()
 	}

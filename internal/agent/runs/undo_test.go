@@ -1,12 +1,18 @@
 package runs
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"stead.dev/stead/internal/hosting/site/sitetest"
+	"stead.dev/stead/internal/platform/db"
 )
 
 // much is a task that changes one of everything; the customer has approved the deletion.
@@ -183,6 +189,69 @@ func TestTheJournalIsKeptForAWhile(t *testing.T) {
 		}
 		if code, _, refused := w.undoes(a.ID, `{}`); code != http.StatusUnprocessableEntity || refused.Error != "ai_nothing_to_undo" {
 			w.T.Errorf("%d %+v", code, refused)
+		}
+	})
+}
+
+func TestTheContentsOfOldChangesAreNoneToUndo(t *testing.T) {
+	doMuch(t, func(w *world, a answer) {
+		w.Clock.Advance(keptFor + time.Hour) // nothing was cleaned yet
+		if code, _, refused := w.undoes(a.ID, `{}`); code != http.StatusUnprocessableEntity || refused.Error != "ai_nothing_to_undo" {
+			w.T.Errorf("%d %+v", code, refused)
+		}
+	})
+}
+
+// TestCleaningGoesOnUntilNothingIsDue: more is due than one statement reads, and what fails comes first.
+func TestCleaningGoesOnUntilNothingIsDue(t *testing.T) {
+	t.Parallel()
+	engines(t, hours, func(w *world) {
+		const gone = mine + 1000 // a service that has ended
+		w.Must(w.DB.InTx(w.T.Context(), func(ctx context.Context, tx *db.Tx) error {
+			for service, n := range map[int64]int{mine: mostClean + 1, gone: 2*mostClean + 1} {
+				r := run{accountID: sitetest.Owner, serviceID: service, id: 1000 + service}
+				changes := make([]change, n)
+				for i := range changes {
+					changes[i] = change{kind: unpack, path: fmt.Sprintf("/public_html/%d.zip", i)}
+					if i%2 == 0 && service == gone {
+						changes[i].kind = edit
+					}
+				}
+				for some := range slices.Chunk(changes, 100) {
+					if err := w.journal(ctx, tx, &r, some); err != nil {
+						return err
+					}
+				}
+			}
+			for range 2*mostClean + 1 {
+				if _, err := insertConversation(ctx, tx, conversation{accountID: sitetest.Owner, serviceID: mine, title: "Old", status: Idle}); err != nil {
+					return err
+				}
+			}
+			return nil
+		}))
+		w.Clock.Advance(silentFor + time.Hour)
+		asked := 0
+		w.machine.hook(func(operation, _ string) error {
+			if operation == "remove" {
+				asked++
+				return errUnreachable
+			}
+			return nil
+		}, nil)
+		if err := w.clean(w.T.Context()); !errors.Is(err, errUnreachable) || asked != 1 {
+			w.T.Errorf("%v, and the machine that does not answer was asked %d times", err, asked)
+		}
+		if n := w.number(fmt.Sprintf(`SELECT COUNT(*) FROM ai_changes WHERE service_id = %d`, gone)); n != 0 {
+			w.T.Errorf("%d changes are left", n)
+		}
+		if n := w.number(`SELECT COUNT(*) FROM ai_conversations`); n != 0 {
+			w.T.Errorf("%d conversations are left", n)
+		}
+		w.machine.hook(nil, nil)
+		w.Must(w.clean(w.T.Context()))
+		if n := w.number(`SELECT COUNT(*) FROM ai_changes`); n != 0 {
+			w.T.Errorf("%d changes are left of a machine that answers again", n)
 		}
 	})
 }

@@ -78,6 +78,10 @@ func (m *machine) Extract(ctx context.Context, ref, archive, target string, over
 	return x, err
 }
 
+func (m *machine) Remove(ctx context.Context, ref, path string, recursive bool) error {
+	return m.hooked("remove", path, func() error { return m.Panel.Remove(ctx, ref, path, recursive) })
+}
+
 // CheckPHP refuses programs with the word broken.
 func (m *machine) CheckPHP(_ context.Context, _ string, source []byte) (string, error) {
 	if strings.Contains(string(source), "broken") {
