@@ -233,7 +233,7 @@ func TestAMachineAnswersWhatIsNoDocument(t *testing.T) {
 	engines(t, func(t *testing.T, w *world) {
 		ctx := t.Context()
 		w.Exec(`INSERT INTO test_records VALUES (10, '{"a":1}')`)
-		id := w.made(10, `{"parts":["cron"]}`)
+		id := w.made(10, `{"parts":["dns"]}`)
 		w.records.refuses = errors.New("invalid byte sequence") // as PostgreSQL says of a NUL
 		w.decode(w.Do("POST", fmt.Sprintf("/10/backups/%d/restore", id), "own", `{}`), http.StatusOK, &shown{})
 		var failed error

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"stead.dev/stead/internal/hosting/site"
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/fault"
 )
