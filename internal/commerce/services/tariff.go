@@ -153,6 +153,10 @@ func (s *Service) quoteChange(ctx context.Context, q db.Querier, r record, w tar
 	if !w.atRenewal && (r.status != Active || !r.expiresAt.After(now)) { // nothing is left that could cost more or less
 		return tariffQuote{}, ErrTariffNotAllowed.Wrapf("services: service %d is %s until %v", r.id, r.status, r.expiresAt)
 	}
+	if w.atRenewal && r.pendingPaid() {
+		// The time after the change was paid at the price of the plan that waits. A change now settles that time at its own price.
+		return tariffQuote{}, ErrTariffNotAllowed.Wrapf("services: service %d was renewed for its next plan", r.id)
+	}
 	offers, err := s.changes(ctx, q, r)
 	if err != nil {
 		return tariffQuote{}, err
@@ -248,7 +252,8 @@ func (s *Service) changeTariff(ctx context.Context, tx *db.Tx, accountID, id int
 	return t, orderID, s.move(ctx, tx, r, t.offer)
 }
 
-// pendingPaid tells that time was paid for already that the pending plan comes with.
+// pendingPaid reports whether time after the change to the pending plan is paid. It was paid at that plan's price, so the
+// change can then be neither taken back nor replaced by another one that waits.
 func (r record) pendingPaid() bool {
 	return r.pendingPlanID != nil && r.expiresAt.After(*r.pendingPlanAt)
 }

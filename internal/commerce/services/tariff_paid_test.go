@@ -1,0 +1,67 @@
+package services
+
+import "testing"
+
+// TestAPaidTariffChangeIsNotReplaced: the time after the change was paid at the price of the plan that waits. Another one that
+// waits would give that time to the plan of today, at that price.
+func TestAPaidTariffChangeIsNotReplaced(t *testing.T) {
+	t.Parallel()
+	engines(t, func(t *testing.T, w *world) {
+		for _, c := range []struct {
+			domain  string
+			waiting int64
+			tariff  string
+		}{
+			{"cheaper.test", 5, `{"plan_id":5,"when":"renewal"}`},
+			{"dearer.test", 4, `{"plan_id":4,"when":"renewal"}`},
+		} {
+			id := w.active(ask(c.domain))
+			end := *w.record(id).expiresAt
+			w.post("own", id, "tariff", `{"plan_id":4,"when":"renewal"}`)
+			if status, answer := w.post("own", id, "tariff", c.tariff); status != 200 { // nothing is paid yet
+				t.Fatalf("%d %v", status, answer)
+			}
+			for range 2 {
+				if status, answer := w.post("own", id, "renew", `{}`); status != 200 {
+					t.Fatalf("%d %v", status, answer)
+				}
+			}
+			for _, body := range []string{
+				`{"plan_id":4,"when":"renewal"}`, `{"plan_id":5,"when":"renewal"}`, `{"plan_id":4,"when":"renewal","dry_run":true}`, `{"plan_id":3,"when":"renewal"}`,
+			} {
+				w.refuses(id, "tariff", body, 422, "tariff_change_not_allowed")
+			}
+			w.clk.Set(end)
+			if err := w.ApplyTariffs(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			r := w.record(id)
+			w.same(c.domain, []int64{c.waiting, int64(planPrices[c.waiting])}, []int64{r.planID, int64(r.renewPrice)})
+			// From then on another one may wait.
+			if status, answer := w.post("own", id, "tariff", `{"plan_id":3,"when":"renewal"}`); status != 200 {
+				t.Errorf("%d %v", status, answer)
+			}
+		}
+	})
+}
+
+// TestAPaidTariffChangeIsSettledByAChangeNow: all time that is left is paid at the price of the plan that comes now, less what
+// was paid for it.
+func TestAPaidTariffChangeIsSettledByAChangeNow(t *testing.T) {
+	t.Parallel()
+	engines(t, func(t *testing.T, w *world) {
+		n := ask("a.test")
+		n.FirstPrice = 499
+		id := w.active(n)
+		w.post("own", id, "tariff", `{"plan_id":5,"when":"renewal"}`)
+		w.post("own", id, "renew", `{}`)
+		if status, answer := w.post("own", id, "tariff", `{"plan_id":4}`); status != 200 {
+			t.Fatalf("%d %v", status, answer)
+		}
+		sold := w.till.sales[1]
+		w.same("paid for two months of plan 4", []int64{2000, 599}, []int64{int64(sold.Price), int64(sold.Discount)})
+		if r := w.record(id); r.planID != 4 || r.pendingPlanID != nil {
+			t.Errorf("%+v", r)
+		}
+	})
+}
