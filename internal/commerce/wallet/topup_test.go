@@ -194,7 +194,9 @@ func TestABankTransferWaitsForTheOperator(t *testing.T) {
 		if n, err := w.ExpireDue(t.Context()); n != 0 || err != nil {
 			t.Errorf("expired: %d, %v", n, err)
 		}
-		if err := w.ConfirmBankTransfer(t.Context(), x.ID, 4999); !errors.Is(err, errMismatch) {
+		err := w.ConfirmBankTransfer(t.Context(), x.ID, 4999)
+		refusal := fault.From(err)
+		if texts := refusal.Invalid["received_usd_cents"]; refusal.Def != fault.Validation || len(texts) != 1 || texts[0].Data["Total"] != "$50.00" {
 			t.Errorf("another amount: %v", err)
 		}
 		if got := w.follow("anna", x.ID).Status; got != "processing" {
@@ -207,7 +209,7 @@ func TestABankTransferWaitsForTheOperator(t *testing.T) {
 		}
 		w.has(1, Balance{Spendable: 5000})
 		demo := w.topup("anna", "demo", 500, "")
-		if err := w.ConfirmBankTransfer(t.Context(), demo.ID, 500); !errors.Is(err, errMismatch) {
+		if err := w.ConfirmBankTransfer(t.Context(), demo.ID, 500); !errors.Is(err, fault.NotFound) {
 			t.Errorf("a top-up by another gateway: %v", err)
 		}
 		if err := w.ConfirmBankTransfer(t.Context(), 9999, 500); !errors.Is(err, fault.NotFound) {

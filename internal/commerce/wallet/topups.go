@@ -319,9 +319,15 @@ func (s *Service) ConfirmBankTransfer(ctx context.Context, topupID int64, receiv
 			return fmt.Errorf("wallet: find top-up %d: %w", topupID, err)
 		}
 		if g, ok := s.gateway(t.Gateway); !ok || g.Info().Kind != gateway.KindBankTransfer {
-			return fmt.Errorf("%w: top-up %d is not paid by bank transfer", errMismatch, t.ID)
+			return fault.NotFound.Wrapf("wallet: top-up %d is not paid by bank transfer", t.ID)
 		}
-		return s.succeed(ctx, tx, t, gateway.Event{Kind: gateway.Succeeded, Total: received, Currency: "USD"})
+		err = s.succeed(ctx, tx, t, gateway.Event{Kind: gateway.Succeeded, Total: received, Currency: "USD"})
+		if errors.Is(err, errMismatch) {
+			refusal := fault.InvalidData("received_usd_cents", "received_amount", map[string]any{"Total": t.total().String()})
+			refusal.Cause = err
+			return refusal
+		}
+		return err
 	})
 }
 
