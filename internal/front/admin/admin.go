@@ -18,6 +18,7 @@ import (
 	"stead.dev/stead/internal/commerce/catalog"
 	"stead.dev/stead/internal/commerce/clocks"
 	"stead.dev/stead/internal/commerce/coupons"
+	"stead.dev/stead/internal/commerce/sale"
 	"stead.dev/stead/internal/commerce/services"
 	"stead.dev/stead/internal/commerce/wallet"
 	"stead.dev/stead/internal/content/articles"
@@ -65,6 +66,7 @@ type Sections struct {
 	Articles     *articles.Service
 	Currencies   *currencies.Service
 	Refunds      Refunds
+	Taxes        sale.Taxes
 	Takeovers    Takeovers
 	Status       *status.Service
 	Reviews      *reviews.Service

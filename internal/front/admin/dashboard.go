@@ -2,8 +2,10 @@ package admin
 
 import (
 	"context"
+	"slices"
 	"time"
 
+	"stead.dev/stead/internal/commerce/services"
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/money"
 )
@@ -31,7 +33,7 @@ type DayOfSales struct {
 	Refunded money.USDCents `json:"refunded_usd_cents"`
 }
 
-// DayRenewals is what renews on a day.
+// DayRenewals is what renews on a day, with the tax that is added.
 type DayRenewals struct {
 	Day       string         `json:"day" format:"date"`
 	Services  int64          `json:"services"`
@@ -89,13 +91,13 @@ func (a *Admin) sales(ctx context.Context, now time.Time) ([]DayOfSales, error) 
 
 func (a *Admin) totals(ctx context.Context, now time.Time, d *Dashboard) error {
 	return a.DB.QueryRow(ctx, `SELECT
-		(SELECT CAST(COALESCE(SUM((renew_price + addon_price) / period_months), 0) AS BIGINT) FROM services WHERE NOT sandbox AND status IN ('active', 'past_due')),
+		(SELECT CAST(COALESCE(SUM(renew_price / period_months), 0) AS BIGINT) FROM services WHERE NOT sandbox AND status IN ('active', 'past_due')),
 		(SELECT COUNT(*) FROM services WHERE NOT sandbox AND status IN ('active', 'past_due')),
 		(SELECT COUNT(*) FROM services s WHERE NOT s.sandbox AND s.status IN ('terminating', 'terminated')
 			AND EXISTS (SELECT 1 FROM services_history h WHERE h.service_id = s.id AND h.status IN ('terminating', 'terminated') AND h.created_at > $1)),
 		(SELECT COUNT(*) FROM account_users WHERE sandbox_of IS NULL AND role = '' AND closed_at IS NULL),
 		(SELECT COUNT(*) FROM account_users WHERE sandbox_of IS NULL AND role = '' AND closed_at IS NULL AND created_at > $1),
-		(SELECT CAST(COALESCE(SUM(balance), 0) AS BIGINT) FROM wallet_ledger_accounts WHERE kind = 'customer' AND name NOT LIKE 'sandbox:%')`, now.Add(-30*day)).
+		(SELECT CAST(COALESCE(SUM(balance), 0) AS BIGINT) FROM wallet_ledger_accounts WHERE kind = 'customer' AND owner_id NOT IN (SELECT account_id FROM wallet_sandboxes))`, now.Add(-30*day)).
 		Scan(&d.Recurring, &d.Active, &d.Ended, &d.Customers, &d.NewCustomers, &d.Wallets)
 }
 
@@ -107,24 +109,39 @@ func (a *Admin) renewals(ctx context.Context, now time.Time) ([]DayRenewals, err
 		all[i].Day = first.Add(time.Duration(i) * day).Format(time.DateOnly)
 	}
 	type row struct {
-		at      time.Time
-		amount  money.USDCents
-		covered bool
+		accountID      int64
+		at             time.Time
+		price, balance money.USDCents
 	}
 	found, err := db.Collect(ctx, a.DB, func(r db.Row) (x row, err error) {
-		err = r.Scan(&x.at, &x.amount, &x.covered)
+		err = r.Scan(&x.accountID, &x.at, &x.price, &x.balance)
 		return x, err
-	}, `SELECT s.expires_at, s.renew_price + s.addon_price,
-			s.renew_price + s.addon_price <= COALESCE((SELECT t.balance_after FROM wallet_transactions t WHERE t.account_id = s.account_id ORDER BY t.id DESC LIMIT 1), 0)
-		FROM services s WHERE NOT s.sandbox AND s.auto_renew AND s.status IN ('active', 'past_due') AND s.expires_at >= $1 AND s.expires_at < $2`,
-		first, first.Add(days*day))
+	}, `SELECT account_id, expires_at, `+services.NextPrice+`,
+			COALESCE((SELECT balance FROM wallet_ledger_accounts w WHERE w.owner_id = services.account_id AND w.kind = 'customer'), 0)
+		FROM services WHERE NOT sandbox AND `+services.Renewing+` AND expires_at >= $1 AND expires_at < $2`, first, first.Add(days*day))
+	if err != nil {
+		return nil, err
+	}
+	accounts := make([]int64, len(found))
+	for i, x := range found {
+		accounts[i] = x.accountID
+	}
+	slices.Sort(accounts)
+	taxes, err := a.Taxes.Taxes(ctx, a.DB, slices.Compact(accounts))
+	if err != nil {
+		return nil, err
+	}
 	for _, x := range found {
+		added, _, err := money.Tax{BasisPoints: taxes[x.accountID].AddedBasisPoints()}.Of(x.price)
+		if err != nil {
+			return nil, err
+		}
 		i := int(x.at.Sub(first) / day)
 		all[i].Services++
-		all[i].Amount += x.amount
-		if !x.covered {
+		all[i].Amount += x.price + added
+		if x.price+added > x.balance {
 			all[i].Uncovered++
 		}
 	}
-	return all, err
+	return all, nil
 }
