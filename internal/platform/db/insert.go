@@ -34,3 +34,19 @@ func NextIDs(ctx context.Context, tx *Tx, table string, n int) ([]int64, error) 
 	}
 	return ids, err
 }
+
+// AdvanceIDs leaves a gap before the next id of every table, also of those that never had a row. On PostgreSQL the gap stays when tx is
+// undone.
+func AdvanceIDs(ctx context.Context, tx *Tx, gap int64) error {
+	if tx.Engine() == "postgres" {
+		_, err := tx.Exec(ctx, `SELECT setval(format('%I.%I', schemaname, sequencename)::regclass, COALESCE(last_value, start_value) + $1)
+			FROM pg_sequences WHERE schemaname = current_schema()`, gap)
+		return err
+	}
+	_, err := tx.Exec(ctx, `INSERT INTO sqlite_sequence (name, seq)
+		SELECT name, 0 FROM sqlite_master WHERE type = 'table' AND sql LIKE '%AUTOINCREMENT%' AND name NOT IN (SELECT name FROM sqlite_sequence)`)
+	if err == nil {
+		_, err = tx.Exec(ctx, `UPDATE sqlite_sequence SET seq = seq + $1`, gap)
+	}
+	return err
+}

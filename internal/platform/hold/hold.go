@@ -1,6 +1,9 @@
 // Package hold keeps a restored installation from acting before an operator has looked at it. What has happened since the
 // backup is unknown to its database: payments that were made, accounts that were removed, domains that were renewed. On hold
 // the servers answer what is read and nothing else; they work no jobs, send nothing and charge nobody.
+//
+// Ids that were given since the backup are known outside: machines name accounts by the ids of services, gateways payments by those of
+// top-ups, customers their orders. So a restored database gives none of them again.
 package hold
 
 import (
@@ -31,8 +34,14 @@ func Look(ctx context.Context, q db.Querier) (h Hold, held bool, err error) {
 	return h, true, nil
 }
 
-// Put puts the database on hold.
+// idGap is more ids than a table gives between a backup and the restore.
+const idGap = 10_000_000
+
+// Put puts a restored database on hold, and has the next ids of all tables begin behind those that were given since the backup.
 func Put(ctx context.Context, tx *db.Tx, archive string, madeAt time.Time) error {
+	if err := db.AdvanceIDs(ctx, tx, idGap); err != nil {
+		return fmt.Errorf("hold: ids: %w", err)
+	}
 	_, err := tx.Exec(ctx, `INSERT INTO hold_restored (id, archive, made_at, restored_at) VALUES (1, $1, $2, $3)
 		ON CONFLICT (id) DO UPDATE SET archive = excluded.archive, made_at = excluded.made_at, restored_at = excluded.restored_at`,
 		archive, madeAt, tx.Now)
