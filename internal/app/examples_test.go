@@ -133,6 +133,8 @@ func (w *world) example(op api.Info, token string) request {
 		r.body = fmt.Sprintf(`{"from": "/public_html/index.html", "to": "/public_html/%s.html"}`, unique("moved"))
 	case "POST /api/v1/services/{service}/files/copy":
 		r.body = fmt.Sprintf(`{"from": "/public_html/index.html", "to": "/public_html/%s.html"}`, unique("copy"))
+	case "POST /api/v1/services/{service}/files/permissions":
+		r.body = `{"path": "/public_html/index.html", "mode": "640"}`
 	case "DELETE /api/v1/services/{service}/files":
 		r.path += "?path=/public_html/index.html"
 	case "POST /api/v1/services/{service}/files/archive":

@@ -44,6 +44,9 @@ func TestEachOperationAnswersAsDocumented(t *testing.T) {
 		{"GET", "?path=/public_html&page=2&per_page=1", "", 200, `{"data":[` + page + `],"meta":{"page":2,"per_page":1,"total":2,"last_page":2}}`},
 		{"POST", "/copy", `{"from":"/public_html/index.html","to":"/public_html/copy.html"}`, 201, at("/public_html/copy.html")},
 		{"POST", "/move", `{"from":"/public_html/copy.html","to":"/public_html/css/moved.html"}`, 200, at("/public_html/css/moved.html")},
+		{"POST", "/permissions", `{"path":"/public_html/css/moved.html","mode":"0640"}`, 200, strings.Replace(at("/public_html/css/moved.html"), "0644", "0640", 1)},
+		{"POST", "/permissions", `{"path":"/public_html/css","mode":"750"}`, 200, strings.Replace(css, "0755", "0750", 1)},
+		{"POST", "/permissions", `{"path":"/public_html/css","mode":"644","recursive":true}`, 200, css},
 		{
 			"GET", "/search?q=MOVED&path=/public_html", "", 200,
 			`{"data":[` + strings.TrimSuffix(at("/public_html/css/moved.html"), "}") + `,"line":null,"excerpt":null}],"meta":{"page":1,"per_page":20,"total":1,"last_page":1,"truncated":false}}`,
@@ -161,6 +164,24 @@ func TestRefusals(t *testing.T) {
 		{name: "moving nothing", method: "POST", target: "/move", body: `{"from":"/none","to":"/some"}`, status: 404, key: "not_found"},
 		{name: "moving what hosting needs", method: "POST", target: "/move", body: `{"from":"/public_html","to":"/x"}`, status: 422, key: "path_not_allowed"},
 		{name: "copying onto another", method: "POST", target: "/copy", body: `{"from":"/public_html/a.txt","to":"/public_html/b.bin"}`, status: 422, key: "already_exists"},
+		{name: "no octal permissions", method: "POST", target: "/permissions", body: `{"path":"/public_html/a.txt","mode":"648"}`, status: 422, key: "validation_failed", contains: `"mode":["Permissions are three octal`},
+		{name: "permissions in letters", method: "POST", target: "/permissions", body: `{"path":"/public_html/a.txt","mode":"rw-r--r--"}`, status: 422, key: "validation_failed", contains: `"mode":["Permissions are three octal`},
+		{name: "a program of its owner", method: "POST", target: "/permissions", body: `{"path":"/public_html/a.txt","mode":"4755"}`, status: 422, key: "validation_failed", contains: `"mode":["This is not allowed`},
+		{name: "a sticky directory", method: "POST", target: "/permissions", body: `{"path":"/d","mode":"1755"}`, status: 422, key: "validation_failed", contains: `"mode":["This is not allowed`},
+		{name: "writing by everybody", method: "POST", target: "/permissions", body: `{"path":"/public_html/a.txt","mode":"777"}`, status: 422, key: "validation_failed", contains: `"mode":["This is not allowed`},
+		{name: "a file closed to its owner", method: "POST", target: "/permissions", body: `{"path":"/public_html/a.txt","mode":"044"}`, status: 422, key: "validation_failed", contains: `"mode":["The owner must`},
+		{name: "a directory that nobody opens", method: "POST", target: "/permissions", body: `{"path":"/d","mode":"644"}`, status: 422, key: "validation_failed", contains: `"mode":["The owner must`},
+		{name: "directories that nobody opens", method: "POST", target: "/permissions", body: `{"path":"/d","mode":"644","recursive":true,"directory_mode":"644"}`, status: 422, key: "validation_failed", contains: `"directory_mode":["The owner must`},
+		{name: "directories that everybody writes to", method: "POST", target: "/permissions", body: `{"path":"/d","mode":"644","recursive":true,"directory_mode":"777"}`, status: 422, key: "validation_failed", contains: `"directory_mode":["This is not allowed`},
+		{name: "two modes for one", method: "POST", target: "/permissions", body: `{"path":"/d","mode":"755","directory_mode":"755"}`, status: 422, key: "validation_failed", contains: `"directory_mode":["This is for`},
+		{name: "permissions of a link", method: "POST", target: "/permissions", body: `{"path":"/public_html/secret","mode":"644"}`, status: 422, key: "validation_failed", contains: `"path":["A symbolic link`},
+		{name: "permissions behind a link", method: "POST", target: "/permissions", body: `{"path":"/public_html/out/passwd","mode":"644"}`, status: 422, key: "path_not_allowed"},
+		{name: "permissions of what hosting needs", method: "POST", target: "/permissions", body: `{"path":"/public_html","mode":"700"}`, status: 422, key: "path_not_allowed"},
+		{name: "permissions of the home", method: "POST", target: "/permissions", body: `{"path":"/","mode":"755","recursive":true}`, status: 422, key: "path_not_allowed"},
+		{name: "permissions of nothing", method: "POST", target: "/permissions", body: `{"path":"/none","mode":"644"}`, status: 404, key: "not_found"},
+		{name: "permissions of another's", token: "stranger", method: "POST", target: "/permissions", body: `{"path":"/public_html/a.txt","mode":"600"}`, status: 404, key: "not_found"},
+		{name: "permissions by a reader", token: "reader", method: "POST", target: "/permissions", body: `{"path":"/public_html/a.txt","mode":"600"}`, status: 403, key: "insufficient_scope"},
+		{name: "permissions of a suspended site", method: "POST", service: suspended, target: "/permissions", body: `{"path":"/public_html/a.txt","mode":"600"}`, status: 422, key: "service_suspended"},
 		{name: "deleting what is not empty", method: "DELETE", target: "?path=/d", status: 422, key: "in_use"},
 		{name: "deleting the home", method: "DELETE", target: "?path=/&recursive=true", status: 422, key: "path_not_allowed"},
 		{name: "deleting nothing named", method: "DELETE", target: "", status: 422, key: "validation_failed"},
@@ -203,6 +224,11 @@ func TestRefusals(t *testing.T) {
 		}
 		if got := w.read("/public_html/a.txt"); got != "a" {
 			t.Errorf("a refused change left %q", got)
+		}
+		for path, want := range map[string]string{"/public_html/a.txt": "0644", "/d": "0755", "/d/e.txt": "0644"} {
+			if e, err := w.panel.(panel.Files).Stat(t.Context(), "s10", path); err != nil || e.Mode != want {
+				t.Errorf("a refused change left %s with the mode %s, %v", path, e.Mode, err)
+			}
 		}
 	})
 }

@@ -29,7 +29,7 @@ const (
 
 const base = "/api/v1/services/{service}/files"
 
-// Operations are the eleven operations of "Files" (specification, table of sections; contract,
+// Operations are the twelve operations of "Files" (specification, table of sections; contract,
 // section 22), and those of deployments.
 func (s *Service) Operations() []api.Route {
 	return append(s.deployOperations(),
@@ -75,6 +75,15 @@ func (s *Service) Operations() []api.Route {
 			Example: `{"from": "/public_html/index.html", "to": "/public_html/index.old.html"}`,
 			Auth:    api.Token, Scopes: writers, Summary: "Copy a file or a directory", Timeout: treeTime,
 			Errors: and(write, fault.AlreadyExists), Handle: s.copy,
+		},
+		api.Operation[chmodIn, entryWire]{
+			ID: "files.chmod", Method: http.MethodPost, Path: base + "/permissions", Section: api.Files,
+			Description: "`mode` is octal, as in 644. With `recursive` it is for files, and directories get `directory_mode`; what is in " +
+				"the directory at `path` is changed too. Symbolic links are not followed. The owner keeps reading, and opening " +
+				"directories; writing by everybody and the bits beyond 777 are refused. /public_html keeps its own permissions.",
+			Example: `{"path": "/public_html/index.html", "mode": "640"}`,
+			Auth:    api.Token, Scopes: writers, Summary: "Change permissions", Timeout: treeTime,
+			Errors: common, Handle: s.chmod,
 		},
 		api.Operation[removeIn, api.Empty]{
 			ID: "files.delete", Method: http.MethodDelete, Path: base, Section: api.Files,

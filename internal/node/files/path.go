@@ -10,6 +10,7 @@ import (
 	"sync"
 	"unicode/utf8"
 
+	"stead.dev/stead/internal/node/accounts"
 	"stead.dev/stead/internal/port/panel"
 )
 
@@ -24,6 +25,9 @@ const staging = ".stead-"
 
 // tmpDir is the directory of every home in which changes are prepared.
 const tmpDir = "tmp"
+
+// publicHTML is the document root of the primary domain.
+const publicHTML = accounts.PublicHTML
 
 // CleanPath converts a customer's path to a name for an os.Root. The home is "/"; a path without a leading slash begins
 // there too. Paths that climb above the home, even when they return, are ErrPathNotAllowed; a backslash is an ordinary
@@ -56,7 +60,7 @@ func CleanPath(p string) (string, error) {
 }
 
 // Protected names may not be moved, replaced or removed: hosting needs them.
-var protected = map[string]bool{".": true, "public_html": true, "logs": true, tmpDir: true}
+var protected = map[string]bool{".": true, publicHTML: true, "logs": true, tmpDir: true}
 
 // cleanTarget is CleanPath for a path that is to be moved, replaced or removed.
 func cleanTarget(p string) (string, error) {

@@ -17,6 +17,9 @@ type Entry struct {
 	Name  string
 	Whole bool // Name is the path from the top
 	Stat  unix.Stat_t
+
+	dir  int    // descriptor of the directory that has it; of itself, at the top
+	base string // its name there
 }
 
 // IsDir reports whether the object is a directory.
@@ -35,9 +38,14 @@ func Walk(root *os.Root, visit func(*Entry) (enter bool, err error)) error {
 	if err != nil {
 		return err
 	}
+	return WalkDir(top, visit)
+}
+
+// WalkDir is Walk for an opened directory, which it closes.
+func WalkDir(top *os.File, visit func(*Entry) (enter bool, err error)) error {
 	w := walk{}
 	defer w.close()
-	e := Entry{Name: ".", Whole: true}
+	e := Entry{Name: ".", Whole: true, dir: int(top.Fd()), base: "."}
 	if err := unix.Fstat(int(top.Fd()), &e.Stat); err != nil {
 		return errors.Join(failed("stat", ".", err), top.Close())
 	}
@@ -58,8 +66,8 @@ func Walk(root *os.Root, visit func(*Entry) (enter bool, err error)) error {
 		}
 		name := at.todo[0]
 		at.todo = at.todo[1:]
-		e := Entry{Name: path.Join(at.path, name), Whole: len(w.in) <= named}
 		dir := int(at.file.Fd())
+		e := Entry{Name: path.Join(at.path, name), Whole: len(w.in) <= named, dir: dir, base: name}
 		if err := unix.Fstatat(dir, name, &e.Stat, unix.AT_SYMLINK_NOFOLLOW); err != nil {
 			if err := changed(failed("stat", name, err)); err != nil {
 				return err

@@ -190,6 +190,14 @@ func (guard checkedFiles) Copy(ctx context.Context, ref, from, to string, overwr
 	return guard.part.Copy(ctx, ref, from, to, overwrite)
 }
 
+func (guard checkedFiles) SetPermissions(ctx context.Context, ref, path string, p Permissions) (Entry, error) {
+	if err := intx.Check(ctx); err != nil {
+		var none Entry
+		return none, err
+	}
+	return guard.part.SetPermissions(ctx, ref, path, p)
+}
+
 func (guard checkedFiles) Remove(ctx context.Context, ref, path string, recursive bool) error {
 	if err := intx.Check(ctx); err != nil {
 		return err

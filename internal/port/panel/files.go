@@ -115,6 +115,12 @@ type Files interface {
 	Move(ctx context.Context, ref, from, to string, overwrite bool) (Entry, error)
 	// Copy copies recursively; links are copied as links. The copy appears complete or not at all.
 	Copy(ctx context.Context, ref, from, to string, overwrite bool) (Entry, error)
+	// SetPermissions gives a file or a directory a mode, and with Recursive all files and directories in it. It follows no symbolic
+	// link, neither at the path (ErrPathNotAllowed) nor below, where links and what is neither file nor directory stay as they are.
+	// The directories that hosting needs keep their own mode, so without Recursive they are ErrPathNotAllowed, and so are the home,
+	// logs and tmp in any case. ErrInvalid: the modes do not Fit. What a context that ends interrupts is completed by doing it
+	// again.
+	SetPermissions(ctx context.Context, ref, path string, p Permissions) (Entry, error)
 	// Remove removes. ErrInUse: a directory that is not empty, without recursive.
 	Remove(ctx context.Context, ref, path string, recursive bool) error
 	Search(ctx context.Context, ref string, q Query) (Found, error)

@@ -53,6 +53,7 @@ func RunSuite(t *testing.T, want []panel.Capability, open func(t *testing.T) pan
 		{"a version guards a write", etags, needs(panel.CapFiles)},
 		{"an upload appears whole or not at all", upload, needs(panel.CapFiles)},
 		{"trees are moved, copied and removed", trees, needs(panel.CapFiles, panel.CapUsage)},
+		{"permissions are set, of one and of all in a directory", permissions, needs(panel.CapFiles)},
 		{"no path leads out", paths, needs(panel.CapFiles)},
 		{"the disk limit holds", diskLimit, needs(panel.CapFiles, panel.CapUsage)},
 		{"files are found by name and by content", search, needs(panel.CapFiles)},
@@ -643,6 +644,8 @@ func paths(t *testing.T, p panel.Panel) {
 		_, err = f.Write(ctx, ref, path, nil, panel.WriteOptions{Parents: true})
 		refused(t, err, kind)
 		_, err = f.Open(ctx, ref, path)
+		refused(t, err, kind)
+		_, err = f.SetPermissions(ctx, ref, path, panel.Permissions{Files: 0o600, Directories: 0o700})
 		refused(t, err, kind)
 	}
 	write(t, f, `/public_html/a\..\b`, "a backslash is a letter")

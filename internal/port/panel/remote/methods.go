@@ -130,6 +130,11 @@ func (p *Panel) Copy(ctx context.Context, ref, from, to string, overwrite bool) 
 	return call[panel.Entry](ctx, p, string(panel.CapFiles)+".Copy", ref, from, to, overwrite)
 }
 
+// SetPermissions implements panel.Files.
+func (p *Panel) SetPermissions(ctx context.Context, ref, path string, theP panel.Permissions) (panel.Entry, error) {
+	return call[panel.Entry](ctx, p, string(panel.CapFiles)+".SetPermissions", ref, path, theP)
+}
+
 // Remove implements panel.Files.
 func (p *Panel) Remove(ctx context.Context, ref, path string, recursive bool) error {
 	return act(ctx, p, string(panel.CapFiles)+".Remove", ref, path, recursive)
