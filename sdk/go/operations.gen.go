@@ -1557,8 +1557,8 @@ func (a *AssistantAPI) Ask(ctx context.Context, body AssistantAskBody, options .
 
 // Handover: draft a support ticket from your conversation with the assistant.
 //
-// Subject and text for `POST /tickets`, in your language: your last question, and what was said before, so that
-// nobody asks again. Show it to the person who asked, and open the ticket when they agree; this operation opens
+// Subject and text of a support ticket, in your language: your last question, and what was said before, so that
+// nobody asks again. Show it to the person who asked: they open the ticket in the panel, this operation opens
 // none. Both are empty when nothing was asked.
 //
 // GET /api/v1/assistant/handover
@@ -3020,6 +3020,21 @@ type FilesAPI struct {
 func (a *FilesAPI) Archive(ctx context.Context, service int64, body FilesArchiveBody, options ...CallOption) (*FilesArchive, error) {
 	answer := new(FilesArchive)
 	if err := a.caller.call(ctx, request{method: http.MethodPost, path: "/api/v1/services/" + number(service) + "/files/archive", body: jsonBody(body), options: options}, answer); err != nil {
+		return nil, err
+	}
+	return answer, nil
+}
+
+// Chmod: change permissions.
+//
+// `mode` is octal, as in 644. With `recursive` it is for files, and directories get `directory_mode`; what is in
+// the directory at `path` is changed too. Symbolic links are not followed. The owner keeps reading, and opening
+// directories; writing by everybody and the bits beyond 777 are refused. /public_html keeps its own permissions.
+//
+// POST /api/v1/services/{service}/files/permissions
+func (a *FilesAPI) Chmod(ctx context.Context, service int64, body FilesChmodBody, options ...CallOption) (*FilesEntry, error) {
+	answer := new(FilesEntry)
+	if err := a.caller.call(ctx, request{method: http.MethodPost, path: "/api/v1/services/" + number(service) + "/files/permissions", body: jsonBody(body), options: options}, answer); err != nil {
 		return nil, err
 	}
 	return answer, nil

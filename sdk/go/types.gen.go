@@ -2324,6 +2324,17 @@ const (
 	FilesArchiveBodyOperationExtract = "extract"
 )
 
+// FilesChmodBody is an object of the API.
+type FilesChmodBody struct {
+	// With recursive, of directories; mode with execution wherever it has reading when it is left out.
+	DirectoryMode *string `json:"directory_mode,omitzero"`
+	// Permissions in octal, as 644; with recursive, of files.
+	Mode string `json:"mode"`
+	Path string `json:"path"`
+	// Also what is in the directory at path.
+	Recursive *bool `json:"recursive,omitzero"`
+}
+
 // FilesContent is an object of the API.
 type FilesContent struct {
 	Content string `json:"content"`

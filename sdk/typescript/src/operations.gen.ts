@@ -1026,9 +1026,9 @@ export class AssistantAPI {
 	}
 
 	/**
-	 * Draft a support ticket from your conversation with the assistant. Subject and text for `POST /tickets`, in
+	 * Draft a support ticket from your conversation with the assistant. Subject and text of a support ticket, in
 	 * your language: your last question, and what was said before, so that nobody asks again. Show it to the person
-	 * who asked, and open the ticket when they agree; this operation opens none. Both are empty when nothing was
+	 * who asked: they open the ticket in the panel, this operation opens none. Both are empty when nothing was
 	 * asked.
 	 *
 	 * GET /api/v1/assistant/handover
@@ -1913,6 +1913,18 @@ export class FilesAPI {
 	 */
 	archive(service: number, body: Body<"files.archive">, options: CallOptions = {}): Promise<Answer<"files.archive">> {
 		return this.#caller.call({ method: "POST", path: `/api/v1/services/${encodeURIComponent(service)}/files/archive`, body, options });
+	}
+
+	/**
+	 * Change permissions. `mode` is octal, as in 644. With `recursive` it is for files, and directories get
+	 * `directory_mode`; what is in the directory at `path` is changed too. Symbolic links are not followed. The
+	 * owner keeps reading, and opening directories; writing by everybody and the bits beyond 777 are refused.
+	 * /public_html keeps its own permissions.
+	 *
+	 * POST /api/v1/services/{service}/files/permissions
+	 */
+	chmod(service: number, body: Body<"files.chmod">, options: CallOptions = {}): Promise<Answer<"files.chmod">> {
+		return this.#caller.call({ method: "POST", path: `/api/v1/services/${encodeURIComponent(service)}/files/permissions`, body, options });
 	}
 
 	/**

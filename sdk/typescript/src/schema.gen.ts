@@ -258,7 +258,7 @@ export interface paths {
         };
         /**
          * Draft a support ticket from your conversation with the assistant
-         * @description Subject and text for `POST /tickets`, in your language: your last question, and what was said before, so that nobody asks again. Show it to the person who asked, and open the ticket when they agree; this operation opens none. Both are empty when nothing was asked.
+         * @description Subject and text of a support ticket, in your language: your last question, and what was said before, so that nobody asks again. Show it to the person who asked: they open the ticket in the panel, this operation opens none. Both are empty when nothing was asked.
          */
         get: operations["assistant.handover"];
         put?: never;
@@ -4153,6 +4153,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/services/{service}/files/permissions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Change permissions
+         * @description `mode` is octal, as in 644. With `recursive` it is for files, and directories get `directory_mode`; what is in the directory at `path` is changed too. Symbolic links are not followed. The owner keeps reading, and opening directories; writing by everybody and the bits beyond 777 are refused. /public_html keeps its own permissions.
+         */
+        post: operations["files.chmod"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/services/{service}/files/search": {
         parameters: {
             query?: never;
@@ -7002,6 +7022,15 @@ export interface components {
             overwrite?: boolean;
             paths: string[];
             target?: string;
+        };
+        FilesChmodBody: {
+            /** @description With recursive, of directories; mode with execution wherever it has reading when it is left out. */
+            directory_mode?: string;
+            /** @description Permissions in octal, as 644; with recursive, of files. */
+            mode: string;
+            path: string;
+            /** @description Also what is in the directory at path. */
+            recursive?: boolean;
         };
         FilesContent: {
             content: string;
@@ -18226,6 +18255,33 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": components["schemas"]["FilesMoveBody"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FilesEntry"];
+                };
+            };
+        };
+    };
+    "files.chmod": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the service */
+                service: number;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["FilesChmodBody"];
             };
         };
         responses: {
