@@ -105,6 +105,14 @@ type productHead struct {
 	CategoryID  int64             `json:"category_id"`
 	Type        string            `json:"type" doc:"What is sold: hosting, wordpress, vps, reseller, ssl, domain_parking; others may come."`
 	Features    []i18n.Translated `json:"features"`
+	Terms       termsWire         `json:"terms"`
+}
+
+// termsWire is what becomes of a service that is not renewed.
+type termsWire struct {
+	GraceDays     int `json:"grace_days" doc:"How long a service stays online after its paid time" example:"3"`
+	SuspendedDays int `json:"suspended_days" doc:"How long it is suspended afterwards, until it ends" example:"14"`
+	KeptDays      int `json:"kept_days" doc:"How long its final backup is kept after it ended, so that it can be restored" example:"30"`
 }
 
 type planWire struct {
@@ -162,9 +170,11 @@ func wireProduct(ctx context.Context, p product) productWire {
 }
 
 func headOf(ctx context.Context, p product) productHead {
+	terms := p.Terms.orDefault()
 	h := productHead{
 		ID: p.ID, Slug: p.Slug, Name: p.Name.Wire(ctx), Description: p.Description.Wire(ctx), CategoryID: p.CategoryID,
 		Type: p.Type, Features: []i18n.Translated{},
+		Terms: termsWire{GraceDays: terms.Grace, SuspendedDays: terms.Suspended, KeptDays: terms.Kept},
 	}
 	for _, f := range p.Features {
 		h.Features = append(h.Features, f.Wire(ctx))
