@@ -1087,6 +1087,7 @@ type CatalogProduct struct {
 	Name  Text          `json:"name"`
 	Plans []CatalogPlan `json:"plans,omitzero"`
 	Slug  string        `json:"slug"`
+	Terms CatalogTerms  `json:"terms"`
 	// What is sold: hosting, wordpress, vps, reseller, ssl, domain_parking; others may come.
 	Type string `json:"type"`
 }
@@ -1160,6 +1161,7 @@ type CatalogResoldProduct struct {
 	Name  Text                `json:"name"`
 	Plans []CatalogResoldPlan `json:"plans,omitzero"`
 	Slug  string              `json:"slug"`
+	Terms CatalogTerms        `json:"terms"`
 	// What is sold: hosting, wordpress, vps, reseller, ssl, domain_parking; others may come.
 	Type string `json:"type"`
 }
@@ -1168,6 +1170,16 @@ type CatalogResoldProduct struct {
 type CatalogResoldProductList struct {
 	Data []CatalogResoldProduct `json:"data,omitzero"`
 	Meta Meta                   `json:"meta"`
+}
+
+// CatalogTerms is an object of the API.
+type CatalogTerms struct {
+	// How long a service stays online after its paid time
+	GraceDays int64 `json:"grace_days"`
+	// How long its final backup is kept after it ended, so that it can be restored
+	KeptDays int64 `json:"kept_days"`
+	// How long it is suspended afterwards, until it ends
+	SuspendedDays int64 `json:"suspended_days"`
 }
 
 // CatalogTier is an object of the API.

@@ -5921,6 +5921,7 @@ export interface components {
             } | string;
             plans: components["schemas"]["CatalogPlan"][];
             slug: string;
+            terms: components["schemas"]["CatalogTerms"];
             /** @description What is sold: hosting, wordpress, vps, reseller, ssl, domain_parking; others may come. */
             type: string;
         };
@@ -6005,12 +6006,30 @@ export interface components {
             } | string;
             plans: components["schemas"]["CatalogResoldPlan"][];
             slug: string;
+            terms: components["schemas"]["CatalogTerms"];
             /** @description What is sold: hosting, wordpress, vps, reseller, ssl, domain_parking; others may come. */
             type: string;
         };
         CatalogResoldProductList: {
             data: components["schemas"]["CatalogResoldProduct"][];
             meta: components["schemas"]["Meta"];
+        };
+        CatalogTerms: {
+            /**
+             * Format: int64
+             * @description How long a service stays online after its paid time
+             */
+            grace_days: number;
+            /**
+             * Format: int64
+             * @description How long its final backup is kept after it ended, so that it can be restored
+             */
+            kept_days: number;
+            /**
+             * Format: int64
+             * @description How long it is suspended afterwards, until it ends
+             */
+            suspended_days: number;
         };
         CatalogTier: {
             below_percent: string;

@@ -8056,6 +8056,7 @@ export interface components {
             } | string;
             plans: components["schemas"]["CatalogPlan"][];
             slug: string;
+            terms: components["schemas"]["CatalogTerms"];
             /** @description What is sold: hosting, wordpress, vps, reseller, ssl, domain_parking; others may come. */
             type: string;
         };
@@ -8164,12 +8165,33 @@ export interface components {
             } | string;
             plans: components["schemas"]["CatalogResoldPlan"][];
             slug: string;
+            terms: components["schemas"]["CatalogTerms"];
             /** @description What is sold: hosting, wordpress, vps, reseller, ssl, domain_parking; others may come. */
             type: string;
         };
         CatalogResoldProductList: {
             data: components["schemas"]["CatalogResoldProduct"][];
             meta: components["schemas"]["Meta"];
+        };
+        CatalogTerms: {
+            /**
+             * Format: int64
+             * @description How long a service stays online after its paid time
+             * @example 3
+             */
+            grace_days: number;
+            /**
+             * Format: int64
+             * @description How long its final backup is kept after it ended, so that it can be restored
+             * @example 30
+             */
+            kept_days: number;
+            /**
+             * Format: int64
+             * @description How long it is suspended afterwards, until it ends
+             * @example 14
+             */
+            suspended_days: number;
         };
         CatalogTier: {
             /** @example 99.000 */
@@ -17349,6 +17371,11 @@ export interface operations {
                      *             }
                      *           ],
                      *           "slug": "start",
+                     *           "terms": {
+                     *             "grace_days": 3,
+                     *             "kept_days": 30,
+                     *             "suspended_days": 14
+                     *           },
                      *           "type": "hosting"
                      *         }
                      *       ],
@@ -28790,6 +28817,11 @@ export interface operations {
                      *             }
                      *           ],
                      *           "slug": "start",
+                     *           "terms": {
+                     *             "grace_days": 3,
+                     *             "kept_days": 30,
+                     *             "suspended_days": 14
+                     *           },
                      *           "type": "hosting"
                      *         }
                      *       ],
