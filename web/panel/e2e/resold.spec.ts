@@ -50,7 +50,7 @@ test("a reseller sells a service, and does with it what its life asks for", asyn
   await page.getByRole("combobox", { name: "Your tag of the client" }).fill("client-7");
   await page.getByRole("textbox", { name: "Domain" }).fill("google.com");
   await pay.click();
-  await expect(cost.getByRole("button", { name: "Look for it now" })).toBeVisible();
+  await expect(cost.getByRole("button", { name: "Check now" })).toBeVisible();
   await expect(cost.getByRole("definition").filter({ hasText: /^TXT$/ })).toBeVisible();
 
   const domain = unique("shop") + ".example.com";

@@ -8,10 +8,10 @@ import { useState } from "react";
 import { useAction } from "~/ui/action";
 import { DataTable } from "~/ui/DataTable";
 import { Empty } from "~/ui/Empty";
-import { ErrorNote } from "~/ui/ErrorNote";
 import { Load } from "~/ui/Load";
 import { done, failed } from "~/ui/notice";
 import { PageHeader } from "~/ui/PageHeader";
+import { Refusal } from "~/ui/proof/Refusal";
 import { Status, type Tone } from "~/ui/Status";
 import { When } from "~/ui/When";
 
@@ -277,7 +277,7 @@ function OwnForm({ service, onDone }: { service: number; onDone: () => Promise<v
         <Text size="sm" c="dimmed">
           {t("own.text")}
         </Text>
-        <ErrorNote error={error} />
+        <Refusal error={error} onProven={submit} />
         <Group justify="flex-end">
           <Button type="submit" loading={busy} disabled={!values.certificate.trim() || !values.private_key.trim()}>
             {t("install")}

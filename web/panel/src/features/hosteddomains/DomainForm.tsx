@@ -1,13 +1,10 @@
 import { Button, Group, Radio, Stack, TextInput } from "@mantine/core";
 import { useForm } from "@mantine/form";
 
-import { ApiFailure } from "~/api/failure";
-import { ErrorNote } from "~/ui/ErrorNote";
 import { useSubmit } from "~/ui/form";
-import type { DNSRecord } from "~/ui/RecordFields";
+import { Refusal } from "~/ui/proof/Refusal";
 
 import { createDomain, type HostedDomain } from "./api";
-import { Proof } from "./Proof";
 import { t } from "./texts";
 import { nameProblem, targetProblem } from "./validate";
 
@@ -38,7 +35,7 @@ export function DomainForm({
     },
   });
   const { kind } = form.getValues();
-  const { submit, error, clear } = useSubmit(form, async (values) => {
+  const { submit, error } = useSubmit(form, async (values) => {
     await onDone(
       await createDomain(service, {
         name: values.name.trim(),
@@ -50,10 +47,6 @@ export function DomainForm({
       }),
     );
   });
-  const wanted =
-    error instanceof ApiFailure && error.key === "domain_verification_required"
-      ? (error.details.record as DNSRecord | undefined)
-      : undefined;
   return (
     <form onSubmit={submit} noValidate>
       <Stack>
@@ -91,8 +84,7 @@ export function DomainForm({
             {...form.getInputProps("redirect_to")}
           />
         )}
-        <ErrorNote error={error} />
-        {wanted && <Proof domain={form.getValues().name.trim()} record={wanted} onProven={clear} />}
+        <Refusal error={error} onProven={submit} />
         <Group justify="flex-end">
           <Button type="submit" loading={form.submitting}>
             {t("add")}

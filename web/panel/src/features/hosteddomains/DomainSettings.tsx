@@ -6,12 +6,12 @@ import { Confirm } from "~/ui/Confirm";
 import { ErrorNote } from "~/ui/ErrorNote";
 import { useSubmit } from "~/ui/form";
 import { done } from "~/ui/notice";
+import { Proof } from "~/ui/proof/Proof";
 import { RecordFields } from "~/ui/RecordFields";
 import { Status } from "~/ui/Status";
 import { When } from "~/ui/When";
 
 import { updateDomain, type HostedDomain } from "./api";
-import { Proof } from "./Proof";
 import { t } from "./texts";
 import { targetProblem, wantedRecords } from "./validate";
 
@@ -49,7 +49,7 @@ export function DomainSettings({
           domain={domain.name}
           record={verification.record}
           nameservers={verification.nameservers}
-          onProven={onChange}
+          onLooked={onChange}
         />
       )}
       <Title order={2} size="h4">

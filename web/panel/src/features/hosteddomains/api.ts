@@ -8,7 +8,6 @@ import type { components } from "~/api/schema";
 export type HostedDomain = components["schemas"]["HostingDomain"];
 export type NewDomain = components["schemas"]["HostingCreateBody"];
 type DomainChange = components["schemas"]["HostingUpdateBody"];
-export type Claim = components["schemas"]["Claim"];
 
 const changing = (domain: HostedDomain) => domain.status === "pending" || domain.status === "removing";
 
@@ -42,9 +41,3 @@ export const deleteDomain = (service: number, domain: number) =>
       params: { path: { service, hosted_domain: domain } },
     }),
   );
-
-/** Looks into the DNS of a domain now for the record that proves it. */
-export async function checkClaim(domain: string): Promise<Claim> {
-  const claim = await call(api.POST("/api/v1/domain-claims", { body: { domain } }));
-  return call(api.POST("/api/v1/domain-claims/{claim}/check", { params: { path: { claim: claim.id } } }));
-}

@@ -3,9 +3,9 @@ import { useForm } from "@mantine/form";
 import { useQuery } from "@tanstack/react-query";
 import { useEffect, useRef } from "react";
 
-import { ErrorNote } from "~/ui/ErrorNote";
 import { useSubmit } from "~/ui/form";
 import { Load } from "~/ui/Load";
+import { Refusal } from "~/ui/proof/Refusal";
 
 import { createMailbox, mailDomains, type Mailbox } from "./api";
 import { PasswordField } from "./PasswordField";
@@ -82,7 +82,7 @@ function Fields({
           onMake={(password) => form.setFieldValue("password", password)}
         />
         <NumberInput label={t("field.quota_mb")} min={1} step={512} {...form.getInputProps("quota_mb")} />
-        <ErrorNote error={error} />
+        <Refusal error={error} onProven={submit} />
         <Group justify="flex-end">
           <Button type="submit" loading={form.submitting}>
             {t("add")}

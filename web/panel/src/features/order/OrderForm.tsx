@@ -31,6 +31,7 @@ import { ErrorNote } from "~/ui/ErrorNote";
 import { Load } from "~/ui/Load";
 import { PageHeader } from "~/ui/PageHeader";
 import { useIntent } from "~/ui/intent";
+import { Refusal } from "~/ui/proof/Refusal";
 import { SectionCard } from "~/ui/SectionCard";
 import { zoneOf, zones } from "~/ui/zones";
 
@@ -189,7 +190,10 @@ function Steps({
                   spellCheck={false}
                   value={typed}
                   error={problem}
-                  onChange={(event) => setTyped(event.currentTarget.value)}
+                  onChange={(event) => {
+                    setTyped(event.currentTarget.value);
+                    setError(null); // it may have asked for the proof of the name before
+                  }}
                   onBlur={() => {
                     const name = cleanDomain(typed);
                     const wrong = name && domainProblem(name);
@@ -241,7 +245,7 @@ function Steps({
                 onChange={(event) => setCoupon(event.currentTarget.value)}
                 onBlur={() => coupon.trim() !== (choice.coupon ?? "") && set({ coupon: coupon.trim() || undefined })}
               />
-              <ErrorNote error={error} />
+              <Refusal error={error} onProven={submit} />
               <Button type="submit" size="md" loading={busy} fullWidth>
                 {t("continue")}
               </Button>

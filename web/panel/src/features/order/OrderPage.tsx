@@ -15,6 +15,7 @@ import { ErrorNote } from "~/ui/ErrorNote";
 import { Load } from "~/ui/Load";
 import { done } from "~/ui/notice";
 import { PageHeader } from "~/ui/PageHeader";
+import { Refusal } from "~/ui/proof/Refusal";
 import { SectionCard } from "~/ui/SectionCard";
 import { TaxNote } from "~/ui/TaxNote";
 import { TopUp } from "~/ui/topup/TopUp";
@@ -272,7 +273,7 @@ function Payment({ order, extras, by }: { order: Order; extras: Extras; by: Prof
               <Line label={t("pay.available")} value={money(available)} />
               {state === "open" && !counting ? (
                 <>
-                  <ErrorNote error={error} />
+                  <Refusal error={error} onProven={() => setError(null)} />
                   <Alert color="orange" role="alert" title={t(reasonOf(check.data), { domain })}>
                     {t("pay.domain_open")}
                   </Alert>
@@ -313,7 +314,7 @@ function Payment({ order, extras, by }: { order: Order; extras: Extras; by: Prof
                         <ContactFields form={contact} />
                       </>
                     )}
-                    <ErrorNote error={error} />
+                    <Refusal error={error} onProven={() => setError(null)} />
                     <Button
                       size="md"
                       fullWidth

@@ -179,7 +179,7 @@ function Ends({ service: { terminates_at } }: { service: Service }) {
 function Restore({ world, service: one }: Props) {
   const changed = useChanged(world);
   const key = useRef(newKey());
-  const [act, { busy, error }] = useAction(async () => {
+  const [act, { busy, error, clear }] = useAction(async () => {
     await restore(world, one.id, key.current);
     key.current = newKey();
     await changed();
@@ -188,7 +188,7 @@ function Restore({ world, service: one }: Props) {
   return (
     <Stack gap="sm" align="flex-start">
       <Text size="sm">{t("restore.text", { amount: money(one.renew_cost) })}</Text>
-      <Refusal error={error} world={world} back={backOf(one)} />
+      <Refusal error={error} world={world} back={backOf(one)} onProven={clear} />
       <Button loading={busy} onClick={() => void act()}>
         {t("restore")}
       </Button>

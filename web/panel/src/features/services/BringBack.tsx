@@ -7,9 +7,9 @@ import { newKey } from "~/api/client";
 import { gross, less, money } from "~/i18n/formats";
 import { useAction } from "~/ui/action";
 import { billing, type Profile } from "~/ui/billing";
-import { ErrorNote } from "~/ui/ErrorNote";
 import { Load } from "~/ui/Load";
 import { done } from "~/ui/notice";
+import { Refusal } from "~/ui/proof/Refusal";
 import { TaxNote } from "~/ui/TaxNote";
 import { When } from "~/ui/When";
 
@@ -36,7 +36,7 @@ function Asked({ service, by, close }: { service: Service; by: Profile; close: (
   const [key] = useState(newKey);
   const [asked] = useState(Date.now);
   const queries = useQueryClient();
-  const [run, { busy, error }] = useAction(async () => {
+  const [run, { busy, error, clear }] = useAction(async () => {
     await restore(service.id, key);
     await Promise.all(
       ["service", "services", "wallet", "orders"].map((what) => queries.invalidateQueries({ queryKey: [what] })),
@@ -59,7 +59,7 @@ function Asked({ service, by, close }: { service: Service; by: Profile; close: (
         )}
       </Text>
       {!paid && <TaxNote tax={less(total, service.renew_price)} name={by.tax_name} />}
-      <ErrorNote error={error} />
+      <Refusal error={error} onProven={clear} />
       <Group justify="flex-end">
         <Button variant="default" onClick={close}>
           {t("back.cancel")}
