@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 
-import { expect, test } from "./fixture";
+import { expect, stead, test } from "./fixture";
 
 test("a customer takes all data along, after a proof of who asks", async ({ page, customer, expected }) => {
   expected.push("403"); // the proof that is asked for
@@ -61,4 +61,33 @@ test("a customer closes the account, which a service prevents", async ({ page, c
   await page.locator("[name=password]").fill(customer.password);
   await page.locator("main form button").first().click();
   await expect(page).toHaveURL(/\/login/);
+});
+
+// What the page says has to be done can be done, and is enough.
+test("a customer ends the service, and closes the account when it is over", async ({ page, customer }) => {
+  const id = await customer.service({ plan: 0 });
+  await page.goto("/panel/account/data");
+  await page.getByRole("link", { name: /^1 service: press “End this service” on its page “Plan and renewal”/ }).click();
+  await page.goto(`/panel/services/${id}/plan`);
+  const ending = page.getByRole("region", { name: "End this service" });
+  await ending.getByRole("button", { name: "End this service" }).click();
+  const dialog = page.getByRole("dialog", { name: "End this service" });
+  for (const course of [/^Paid until/, /^Its site goes offline on/, /^The service is over/, /^Its last backup is kept/])
+    await expect(dialog.getByText(course)).toBeVisible();
+  await dialog.getByRole("button", { name: "End this service" }).click();
+  await expect(page.getByText("The service ends with its paid time", { exact: true })).toBeVisible();
+  await expect(page.getByRole("switch", { name: "Renew by itself" })).not.toBeChecked();
+  await expect(ending.getByText(/^The service is over/)).toBeVisible();
+
+  // Its time passes; staff do at once what the days of grace and suspension do.
+  await stead("admin", "services", "suspend", String(id), "--reason", "manual");
+  await stead("admin", "services", "terminate", String(id));
+  const status = async () => (await customer.call<{ status: string }>("GET", `/services/${id}`)).status;
+  await expect.poll(status, { timeout: 120_000 }).toBe("terminated");
+  await page.goto("/panel/account/data");
+  await page.getByRole("button", { name: "Close the account" }).click();
+  const closing = page.getByRole("dialog");
+  await closing.getByRole("textbox").fill(customer.email);
+  await closing.getByRole("button", { name: "Close the account" }).click();
+  await page.waitForURL((url) => url.pathname === "/");
 });

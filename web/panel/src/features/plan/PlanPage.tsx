@@ -53,6 +53,7 @@ import {
   type Service,
   type Tariff,
 } from "./api";
+import { endOf } from "./end";
 import { t } from "./texts";
 
 /** Reads the service, the wallet and what depends on them again. */
@@ -82,6 +83,7 @@ export function PlanPage({ id }: { id: number }) {
             </SimpleGrid>
             <Tariffs service={data} />
             {isOn("addons") && <Addons service={data} />}
+            <Ending service={data} />
           </Stack>
         </>
       )}
@@ -140,6 +142,80 @@ function Renewal({ service }: { service: Service }) {
           }}
         />
       </Modal>
+    </SectionCard>
+  );
+}
+
+/** How its owner ends a service: it is not renewed any more, and what becomes of it then, by day. */
+function Ending({ service }: { service: Service }) {
+  const changed = useChanged(service.id);
+  const shop = useQuery(catalog);
+  const ends =
+    ["active", "past_due"].includes(service.status) || (service.status === "suspended" && service.terminates_at);
+  if (!ends) return null;
+  const terms = shop.data?.data.find((product) => product.plans.some((plan) => plan.id === service.plan.id))?.terms;
+  const end = terms && endOf(service, terms);
+  const course = (
+    <Stack gap={4}>
+      {service.status === "active" && service.expires_at && (
+        <Text size="sm">
+          {t("paid_until")} <When time={service.expires_at} form="day" />. {t("end.nothing_back")}
+        </Text>
+      )}
+      {end && (
+        <>
+          {service.status !== "suspended" && (
+            <Text size="sm">
+              {t("end.offline")} <When time={end.offline.toISOString()} form="day" />.
+            </Text>
+          )}
+          <Text size="sm">
+            {t("end.over")} <When time={end.over.toISOString()} form="day" />.
+          </Text>
+          {end.kept > end.over && (
+            <Text size="sm">
+              {t("end.kept")} <When time={end.kept.toISOString()} form="day" />.
+            </Text>
+          )}
+        </>
+      )}
+      {!end && <Text size="sm">{t("end.course")}</Text>}
+    </Stack>
+  );
+  return (
+    <SectionCard id="plan-end" title={t("end")}>
+      <Stack gap="sm">
+        {service.auto_renew ? (
+          <>
+            <Text>{t("end.text")}</Text>
+            <Group>
+              <Confirm
+                label={t("end")}
+                title={t("end")}
+                text={
+                  <Stack gap="xs">
+                    <Text>{t("end.ask")}</Text>
+                    {course}
+                  </Stack>
+                }
+                action={async () => {
+                  await update(service.id, { auto_renew: false });
+                  await changed();
+                  done(t("auto.off"));
+                }}
+              />
+            </Group>
+          </>
+        ) : (
+          <>
+            <Text>{t("end.ends")}</Text>
+            {course}
+            <Text size="sm" c="dimmed">
+              {t("end.back")}
+            </Text>
+          </>
+        )}
+      </Stack>
     </SectionCard>
   );
 }
