@@ -193,3 +193,19 @@ test("a reseller's client sees passwords once, replaces them, and has a terminal
   expect(problems).toEqual([]);
   await theirs.context().close();
 });
+
+test("the play money of the sandbox is topped up on its page", async ({ page, customer }) => {
+  await appoint(customer);
+  await page.goto("/panel/reseller?world=sandbox");
+  await expect(page.getByText("$50,000.00")).toBeVisible();
+  await page.getByRole("button", { name: "Top up the play money" }).click();
+  const dialog = page.getByRole("dialog", { name: "Top up the play money" });
+  await dialog.getByRole("textbox", { name: "Amount" }).fill("125");
+  await dialog.getByRole("button", { name: "Pay $125.00" }).click();
+  await page.waitForURL(/\/pay\//);
+  await page.getByRole("button").first().click();
+  await page.waitForURL(/\/panel\/reseller\?.*world=sandbox/);
+  await expect(page.getByText("$50,125.00")).toBeVisible();
+  const { available } = await customer.call<{ available: { usd_cents: number } }>("GET", "/wallet");
+  expect(available.usd_cents).toBe(0);
+});

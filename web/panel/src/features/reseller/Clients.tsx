@@ -1,7 +1,7 @@
 import { Alert, Button, Card, Group, Modal, NativeSelect, SimpleGrid, Stack, Text, TextInput } from "@mantine/core";
 import { IconDownload, IconLink, IconPlus, IconUsers } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
-import { useState } from "react";
+import { useState, type ReactNode } from "react";
 
 import { money, number, percent } from "~/i18n/formats";
 import { useAction } from "~/ui/action";
@@ -20,6 +20,7 @@ import { When } from "~/ui/When";
 
 import { allServices, catalog, clientLink, services, stats, type Service, type World } from "./api";
 import { Frame } from "./Frame";
+import { PlayMoney } from "./PlayMoney";
 import { csv, marginOf, retailOf } from "./margin";
 import { statuses, tones, type Search } from "./search";
 import { t } from "./texts";
@@ -262,20 +263,23 @@ function Figures({ world }: { world: World }) {
       )}
       <SimpleGrid cols={{ base: 1, sm: 3 }}>
         <Figure label={t("figure.services")} value={number(data.services.total)} />
-        <Figure label={t("figure.balance")} value={money(data.balance)} />
+        <Figure label={t("figure.balance")} value={money(data.balance)}>
+          {world === "sandbox" && <PlayMoney back="/reseller?world=sandbox" />}
+        </Figure>
         <Figure label={t("figure.renewals", { count: renewals.days })} value={money(renewals.cost)} />
       </SimpleGrid>
     </>
   );
 }
 
-function Figure({ label, value }: { label: string; value: string }) {
+function Figure({ label, value, children }: { label: string; value: string; children?: ReactNode }) {
   return (
     <Card withBorder>
       <Text size="sm">{label}</Text>
       <Text fw={700} size="xl">
         {value}
       </Text>
+      {children && <div>{children}</div>}
     </Card>
   );
 }

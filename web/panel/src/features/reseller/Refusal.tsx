@@ -1,4 +1,4 @@
-import { Alert, Text } from "@mantine/core";
+import { Alert } from "@mantine/core";
 import { IconAlertTriangle } from "@tabler/icons-react";
 
 import { ApiFailure } from "~/api/failure";
@@ -6,6 +6,7 @@ import { AnchorLink } from "~/ui/AnchorLink";
 import { Refusal as ProofOrNote } from "~/ui/proof/Refusal";
 
 import { checkClaim, type World } from "./api";
+import { PlayMoney } from "./PlayMoney";
 import { t } from "./texts";
 
 /** Why something was not sold or paid, and the way on: money, a proof of the domain, or another name. */
@@ -43,7 +44,7 @@ export function Lacking({ title, cents, world, back }: { title: string; cents?: 
           {t("top_up")}
         </AnchorLink>
       ) : (
-        <Text size="sm">{t("sandbox_money")}</Text>
+        <PlayMoney cents={cents} back={back} />
       )}
     </Alert>
   );

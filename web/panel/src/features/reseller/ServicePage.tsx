@@ -70,7 +70,8 @@ function useChanged(world: World) {
     );
 }
 
-const backOf = (one: Service) => `/reseller/services/${one.id}`;
+const backOf = (world: World, one: Service) =>
+  `/reseller/services/${one.id}${world === "sandbox" ? "?world=sandbox" : ""}`;
 
 /** One service of a client: how it is, what it costs, whose it is, and what its reseller can do with it. */
 export function ServicePage({ world, id }: { world: World; id: number }) {
@@ -188,7 +189,7 @@ function Restore({ world, service: one }: Props) {
   return (
     <Stack gap="sm" align="flex-start">
       <Text size="sm">{t("restore.text", { amount: money(one.renew_cost) })}</Text>
-      <Refusal error={error} world={world} back={backOf(one)} onProven={clear} />
+      <Refusal error={error} world={world} back={backOf(world, one)} onProven={clear} />
       <Button loading={busy} onClick={() => void act()}>
         {t("restore")}
       </Button>
@@ -271,7 +272,7 @@ function Payment({ world, service: one }: Props) {
           <Group gap="sm">
             <Status tone="warn" label={t("covered_not")} />
             {world === "live" && (
-              <AnchorLink to="/wallet" search={{ back: backOf(one) }}>
+              <AnchorLink to="/wallet" search={{ back: backOf(world, one) }}>
                 {t("top_up")}
               </AnchorLink>
             )}
@@ -299,7 +300,7 @@ function Payment({ world, service: one }: Props) {
           products={sold.data?.data}
           quote={(months) => renewalQuote(world, one.id, months)}
           renew={(key, months, expected) => renew(world, one.id, key, months, expected)}
-          refusal={(error) => <Refusal error={error} world={world} back={backOf(one)} />}
+          refusal={(error) => <Refusal error={error} world={world} back={backOf(world, one)} />}
           onDone={async () => {
             close();
             await changed();

@@ -3,6 +3,7 @@ import { queryOptions } from "@tanstack/react-query";
 import { api, call } from "~/api/client";
 import { allPages } from "~/api/pages";
 import type { components } from "~/api/schema";
+import type { Till } from "~/ui/topup/api";
 
 export type World = "sandbox" | "live";
 export type Service = components["schemas"]["ServicesResold"];
@@ -314,3 +315,20 @@ export const redeliver = (world: World, id: string) =>
       body: {},
     }),
   );
+
+/** The wallet of the sandbox, whose money is play money. */
+export const playTill: Till = {
+  name: "sandbox",
+  gateways: (signal) =>
+    allPages((page) =>
+      call(api.GET("/api/v1/reseller/wallet/gateways", { params: { query: page }, headers: of("sandbox"), signal })),
+    ),
+  create: (key, body) =>
+    call(
+      api.POST("/api/v1/reseller/wallet/topups", {
+        params: { header: { "Idempotency-Key": key } },
+        headers: of("sandbox"),
+        body,
+      }),
+    ),
+};

@@ -9,29 +9,32 @@ import { ErrorNote } from "~/ui/ErrorNote";
 import { Load } from "~/ui/Load";
 
 import { centsOf, dollars, feeOf } from "./amount";
-import { createTopup, gateways, type Gateway } from "./api";
+import { gatewaysOf, ownTill, type Gateway, type Till } from "./api";
 import { t } from "./texts";
 
 const usd = (cents: number) => money({ amount: cents, currency: "USD" });
 
+interface Wish {
+  cents: number;
+  back: string;
+  /** Whether the amount is what somebody lacks, and cannot be changed. */
+  fixed?: boolean;
+}
+
 /** Puts money into the wallet: it leads to the payment page, which leads back to `back`, a path of the panel. */
-export function TopUp({ cents, back, fixed }: { cents: number; back: string; fixed?: boolean }) {
-  const query = useQuery(gateways);
+export function TopUp({ till = ownTill, ...form }: Wish & { till?: Till }) {
+  const query = useQuery(gatewaysOf(till));
   return (
     <Load query={query}>
       {({ data }) => {
         const open = data.filter((one) => one.enabled);
-        return open.length === 0 ? (
-          <Text>{t("none")}</Text>
-        ) : (
-          <Form open={open} cents={cents} back={back} fixed={fixed} />
-        );
+        return open.length === 0 ? <Text>{t("none")}</Text> : <Form {...form} open={open} till={till} />;
       }}
     </Load>
   );
 }
 
-function Form({ open, cents, back, fixed }: { open: Gateway[]; cents: number; back: string; fixed?: boolean }) {
+function Form({ open, till, cents, back, fixed }: Wish & { open: Gateway[]; till: Till }) {
   const [key, setKey] = useState(open[0]?.key ?? "");
   const gateway = open.find((one) => one.key === key) ?? open[0];
   const [typed, setTyped] = useState(dollars(Math.max(cents, gateway?.min.usd_cents ?? 0)));
@@ -56,7 +59,7 @@ function Form({ open, cents, back, fixed }: { open: Gateway[]; cents: number; ba
     const wish = `${gateway.key} ${amount} ${save}`;
     if (intent.current.of !== wish) intent.current = { of: wish, key: newKey() };
     try {
-      const made = await createTopup(intent.current.key, {
+      const made = await till.create(intent.current.key, {
         amount_usd_cents: amount,
         gateway: gateway.key,
         return_url: location.origin + boot.base + back,
@@ -73,6 +76,7 @@ function Form({ open, cents, back, fixed }: { open: Gateway[]; cents: number; ba
       noValidate
       onSubmit={(event) => {
         event.preventDefault();
+        event.stopPropagation(); // React's events leave a dialog for a form around its button
         void submit();
       }}
     >
