@@ -98,6 +98,10 @@ test("the wallet shows what was bought, and its invoice", async ({ page, custome
   await page.goto("/panel/wallet");
   const movements = page.getByRole("table", { name: "Movements" });
   await expect(movements.getByText("Purchase").first()).toBeVisible();
+  const days = page.getByRole("list", { name: /^Balance at the end of each/ }).getByRole("listitem");
+  await expect(days).toHaveCount(30);
+  const last = await movements.getByRole("row").nth(1).getByRole("cell").last().innerText();
+  await expect(days.last()).toContainText(`: ${last}`);
   await page.getByLabel("Kind").selectOption("refund");
   await expect(page.getByText("Nothing in this time and of this kind")).toBeVisible();
   await page.goto("/panel/invoices?kind=invoice");

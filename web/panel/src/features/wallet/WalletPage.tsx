@@ -28,6 +28,7 @@ import { TopupState } from "~/ui/topup/TopupState";
 import { When } from "~/ui/When";
 
 import { movements, movementsCsv, wallet, type Movement, type Wallet } from "./api";
+import { BalanceChart } from "./BalanceChart";
 import { AutoTopup, LowBalance, Methods } from "./Settings";
 import { t } from "./texts";
 
@@ -68,6 +69,7 @@ export function WalletPage({ search, onSearch }: { search: Search; onSearch: (ne
                 </Card>
               </Grid.Col>
             </Grid>
+            <BalanceChart wallet={data} />
             <Movements search={search} onSearch={onSearch} />
           </Stack>
         )}

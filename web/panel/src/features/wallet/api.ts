@@ -4,6 +4,7 @@ import { addressOf, api, call } from "~/api/client";
 import { allPages } from "~/api/pages";
 import type { components } from "~/api/schema";
 
+import { firstOf } from "./balance";
 import { dayAfter } from "./validate";
 
 export type Wallet = components["schemas"]["Wallet"];
@@ -33,6 +34,23 @@ export const movements = (page: number, filter: Filter) =>
     queryFn: ({ signal }) =>
       call(api.GET("/api/v1/wallet/transactions", { params: { query: { page, ...query(filter) } }, signal })),
   });
+
+/** How far back the chart of the balance goes, and how many movements it reads at most. */
+export const chartDays = 30;
+const chartMovements = 500;
+
+/** The movements of the days of the chart, newest first, and whether all are there. */
+export const recentMovements = queryOptions({
+  queryKey: ["wallet", "movements", "recent"],
+  queryFn: async ({ signal }) => {
+    const from = firstOf(chartDays, Date.now());
+    const { data, meta } = await allPages(
+      (page) => call(api.GET("/api/v1/wallet/transactions", { params: { query: { ...page, from } }, signal })),
+      chartMovements,
+    );
+    return { data, whole: data.length >= meta.total };
+  },
+});
 
 export const movementsCsv = ({ type, from, to }: Filter) =>
   addressOf("/api/v1/wallet/transactions.csv", {
