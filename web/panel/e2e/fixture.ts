@@ -49,6 +49,16 @@ export class Customer {
     return (await answer.json()) as T;
   }
 
+  /** Sends a file as a form does. */
+  async upload(path: string, name: string, content: string) {
+    const answer = await this.request.fetch(`/panel/api/v1${path}`, {
+      method: "POST",
+      multipart: { file: { name, mimeType: "application/octet-stream", buffer: Buffer.from(content) } },
+      headers: { "X-Stead-Panel": await this.holder() },
+    });
+    if (!answer.ok()) throw new Error(`${path}: ${answer.status()} ${await answer.text()}`);
+  }
+
   /** Gives the customer money. */
   credit(dollars: number) {
     return stead("admin", "wallet", "credit", this.email, String(dollars), "--reason", "test");

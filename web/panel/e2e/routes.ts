@@ -35,6 +35,7 @@ export const routes = [
   "/rewards",
   "/services/$service/files/public_html",
   "/services/$service/backups",
+  "/services/$service/deploys",
   "/services/$service/logs",
   "/services/$service/statistics",
   "/services/$service/health",

@@ -58,6 +58,7 @@ import { Route as ServicesServiceBackupsRouteImport } from "./routes/services.$s
 import { Route as ServicesServiceCertificatesRouteImport } from "./routes/services.$service.certificates";
 import { Route as ServicesServiceCronRouteImport } from "./routes/services.$service.cron";
 import { Route as ServicesServiceDatabasesRouteImport } from "./routes/services.$service.databases";
+import { Route as ServicesServiceDeploysRouteImport } from "./routes/services.$service.deploys";
 import { Route as ServicesServiceDnsRouteImport } from "./routes/services.$service.dns";
 import { Route as ServicesServiceDomainsRouteImport } from "./routes/services.$service.domains";
 import { Route as ServicesServiceHealthRouteImport } from "./routes/services.$service.health";
@@ -321,6 +322,11 @@ const ServicesServiceDatabasesRoute =
     path: "/databases",
     getParentRoute: () => ServicesServiceRoute,
   } as any);
+const ServicesServiceDeploysRoute = ServicesServiceDeploysRouteImport.update({
+  id: "/deploys",
+  path: "/deploys",
+  getParentRoute: () => ServicesServiceRoute,
+} as any);
 const ServicesServiceDnsRoute = ServicesServiceDnsRouteImport.update({
   id: "/dns",
   path: "/dns",
@@ -440,6 +446,7 @@ export interface FileRoutesByFullPath {
   "/services/$service/certificates": typeof ServicesServiceCertificatesRoute;
   "/services/$service/cron": typeof ServicesServiceCronRoute;
   "/services/$service/databases": typeof ServicesServiceDatabasesRoute;
+  "/services/$service/deploys": typeof ServicesServiceDeploysRoute;
   "/services/$service/dns": typeof ServicesServiceDnsRoute;
   "/services/$service/domains": typeof ServicesServiceDomainsRoute;
   "/services/$service/health": typeof ServicesServiceHealthRoute;
@@ -502,6 +509,7 @@ export interface FileRoutesByTo {
   "/services/$service/certificates": typeof ServicesServiceCertificatesRoute;
   "/services/$service/cron": typeof ServicesServiceCronRoute;
   "/services/$service/databases": typeof ServicesServiceDatabasesRoute;
+  "/services/$service/deploys": typeof ServicesServiceDeploysRoute;
   "/services/$service/dns": typeof ServicesServiceDnsRoute;
   "/services/$service/domains": typeof ServicesServiceDomainsRoute;
   "/services/$service/health": typeof ServicesServiceHealthRoute;
@@ -567,6 +575,7 @@ export interface FileRoutesById {
   "/services/$service/certificates": typeof ServicesServiceCertificatesRoute;
   "/services/$service/cron": typeof ServicesServiceCronRoute;
   "/services/$service/databases": typeof ServicesServiceDatabasesRoute;
+  "/services/$service/deploys": typeof ServicesServiceDeploysRoute;
   "/services/$service/dns": typeof ServicesServiceDnsRoute;
   "/services/$service/domains": typeof ServicesServiceDomainsRoute;
   "/services/$service/health": typeof ServicesServiceHealthRoute;
@@ -633,6 +642,7 @@ export interface FileRouteTypes {
     | "/services/$service/certificates"
     | "/services/$service/cron"
     | "/services/$service/databases"
+    | "/services/$service/deploys"
     | "/services/$service/dns"
     | "/services/$service/domains"
     | "/services/$service/health"
@@ -695,6 +705,7 @@ export interface FileRouteTypes {
     | "/services/$service/certificates"
     | "/services/$service/cron"
     | "/services/$service/databases"
+    | "/services/$service/deploys"
     | "/services/$service/dns"
     | "/services/$service/domains"
     | "/services/$service/health"
@@ -759,6 +770,7 @@ export interface FileRouteTypes {
     | "/services/$service/certificates"
     | "/services/$service/cron"
     | "/services/$service/databases"
+    | "/services/$service/deploys"
     | "/services/$service/dns"
     | "/services/$service/domains"
     | "/services/$service/health"
@@ -1159,6 +1171,13 @@ declare module "@tanstack/react-router" {
       preLoaderRoute: typeof ServicesServiceDatabasesRouteImport;
       parentRoute: typeof ServicesServiceRoute;
     };
+    "/services/$service/deploys": {
+      id: "/services/$service/deploys";
+      path: "/deploys";
+      fullPath: "/services/$service/deploys";
+      preLoaderRoute: typeof ServicesServiceDeploysRouteImport;
+      parentRoute: typeof ServicesServiceRoute;
+    };
     "/services/$service/dns": {
       id: "/services/$service/dns";
       path: "/dns";
@@ -1284,6 +1303,7 @@ interface ServicesServiceRouteChildren {
   ServicesServiceCertificatesRoute: typeof ServicesServiceCertificatesRoute;
   ServicesServiceCronRoute: typeof ServicesServiceCronRoute;
   ServicesServiceDatabasesRoute: typeof ServicesServiceDatabasesRoute;
+  ServicesServiceDeploysRoute: typeof ServicesServiceDeploysRoute;
   ServicesServiceDnsRoute: typeof ServicesServiceDnsRoute;
   ServicesServiceDomainsRoute: typeof ServicesServiceDomainsRoute;
   ServicesServiceHealthRoute: typeof ServicesServiceHealthRoute;
@@ -1307,6 +1327,7 @@ const ServicesServiceRouteChildren: ServicesServiceRouteChildren = {
   ServicesServiceCertificatesRoute: ServicesServiceCertificatesRoute,
   ServicesServiceCronRoute: ServicesServiceCronRoute,
   ServicesServiceDatabasesRoute: ServicesServiceDatabasesRoute,
+  ServicesServiceDeploysRoute: ServicesServiceDeploysRoute,
   ServicesServiceDnsRoute: ServicesServiceDnsRoute,
   ServicesServiceDomainsRoute: ServicesServiceDomainsRoute,
   ServicesServiceHealthRoute: ServicesServiceHealthRoute,
