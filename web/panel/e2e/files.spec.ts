@@ -1,6 +1,8 @@
-import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { execFile } from "node:child_process";
+import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { promisify } from "node:util";
 
 import { drag } from "./drag";
 import { expect, served, test, unique } from "./fixture";
@@ -169,3 +171,104 @@ test("copying and deleting several files goes on after a failure, and does nothi
   await expect(dialog).toBeHidden();
   await expect(page.getByRole("link", { name: /\.txt$/ })).toHaveCount(1);
 });
+
+test("permissions of one file and of several are set, also by the keyboard and on a phone", async ({
+  page,
+  customer,
+}) => {
+  const service = await customer.service();
+  for (const path of ["set/a.txt", "set/b.txt", "set/in/c.txt"])
+    await customer.call("PUT", `/services/${service}/files/content`, { path: `/public_html/${path}`, content: path });
+  const modes = async (path: string) => {
+    const { data } = await customer.call<{ data: { name: string; mode: string }[] }>(
+      "GET",
+      `/services/${service}/files?path=${path}`,
+    );
+    return data.map(({ name, mode }) => `${name} ${mode}`).join(", ");
+  };
+  await page.goto(`/panel/services/${service}/files/public_html/set`);
+  const dialog = page.getByRole("dialog");
+  await page.getByRole("button", { name: "Permissions of a.txt: 0644" }).press("Enter");
+  const number = dialog.getByLabel("In octal");
+  await expect(number).toBeFocused();
+  await expect(number).toHaveValue("644");
+  await dialog.getByRole("checkbox", { name: "Group: Write" }).press("Space");
+  await dialog.getByRole("checkbox", { name: "Others: Read" }).press("Space");
+  await expect(number).toHaveValue("660");
+  await expect(dialog.getByRole("checkbox", { name: "Others: Write" })).toBeDisabled();
+  await number.fill("666");
+  await expect(dialog.getByText("Others than the owner and the group may not write")).toBeVisible();
+  await expect(dialog.getByRole("button", { name: "Set permissions" })).toBeDisabled();
+  await number.fill("640");
+  await number.press("Enter");
+  await expect(dialog).toBeHidden();
+  await expect(page.getByRole("button", { name: "Permissions of a.txt: 0640" })).toBeVisible();
+
+  // A folder and a file together, with what is in the folder, on a phone.
+  await page.setViewportSize({ width: 390, height: 844 });
+  for (const name of ["in", "b.txt"]) await page.getByRole("checkbox", { name: `Select ${name}` }).check();
+  await page.getByRole("button", { name: "Permissions", exact: true }).click();
+  await number.fill("600");
+  await dialog.getByLabel("Also everything in the folder").check();
+  await expect(dialog.getByText("Files get 600, folders 700.")).toBeVisible();
+  expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(390);
+  await dialog.getByRole("button", { name: "Set permissions" }).click();
+  await expect(dialog).toBeHidden();
+  expect(await modes("/public_html/set")).toBe("in 0700, a.txt 0640, b.txt 0600");
+  expect(await modes("/public_html/set/in")).toBe("c.txt 0600");
+
+  // The folder of the site keeps its own.
+  await page.goto(`/panel/services/${service}/files/`);
+  await page.getByRole("button", { name: "Actions for public_html" }).click();
+  await page.getByRole("menuitem", { name: "Permissions" }).click();
+  await expect(dialog.getByLabel("Also everything in the folder")).toBeDisabled();
+  await number.fill("644");
+  await dialog.getByRole("button", { name: "Set permissions" }).click();
+  await expect(dialog).toBeHidden();
+  expect(await modes("/public_html/set/in")).toBe("c.txt 0644");
+});
+
+test("a folder of 3,000 files is shown to its end", async ({ page, customer }) => {
+  test.setTimeout(300_000); // 60 calls for the other order, on a machine that may be busy
+  const service = await customer.service();
+  const archive = await emptyFiles(Array.from({ length: 3000 }, (_, n) => `${String(n).padStart(4, "0")}.txt`));
+  await customer.call("PUT", `/services/${service}/files/content`, {
+    path: "/many.tar.gz",
+    content: archive.toString("base64"),
+    encoding: "base64",
+  });
+  await customer.call("POST", `/services/${service}/files/archive`, {
+    operation: "extract",
+    paths: ["/many.tar.gz"],
+    target: "/many",
+  });
+  let reads = 0;
+  page.on("request", (request) => {
+    if (request.url().includes("/files?path=")) reads++;
+  });
+  await page.goto(`/panel/services/${service}/files/many`);
+  await expect(page.getByText("3,000 entries")).toBeVisible();
+  await expect(page.getByText("0099.txt")).toBeVisible();
+  expect(reads).toBeLessThan(8);
+  await page.getByRole("navigation", { name: "Pages of the list" }).getByRole("button", { name: "30" }).click();
+  await expect(page.getByText("2999.txt")).toBeVisible();
+  await expect(page.getByText("2900.txt")).toBeVisible();
+  await page.getByRole("checkbox", { name: "Select everything on this page" }).check();
+  await expect(page.getByText("100 selected")).toBeVisible();
+  await page.getByRole("button", { name: "Clear selection" }).click();
+  // In another order all are read, and sorted.
+  await page.getByRole("button", { name: "Name", exact: true }).click();
+  await expect(page.getByRole("row").nth(1)).toContainText("2999.txt", { timeout: 150_000 });
+});
+
+/** An archive of empty files. */
+async function emptyFiles(names: string[]): Promise<Buffer> {
+  const here = await mkdtemp(join(tmpdir(), "stead-many-"));
+  try {
+    await Promise.all(names.map((name) => writeFile(join(here, name), "")));
+    await promisify(execFile)("tar", ["-czf", join(here, "all.tgz"), ...names], { cwd: here });
+    return await readFile(join(here, "all.tgz"));
+  } finally {
+    await rm(here, { recursive: true });
+  }
+}

@@ -5,18 +5,31 @@ import { useAction } from "~/ui/action";
 import { ErrorNote } from "~/ui/ErrorNote";
 import { done } from "~/ui/notice";
 
-import { copy, extract, makeDirectory, makeFile, move, pack, readDirectory, remove, type Entry } from "./api";
+import {
+  copy,
+  extract,
+  makeDirectory,
+  makeFile,
+  move,
+  pack,
+  readDirectory,
+  remove,
+  setPermissions,
+  type Entry,
+} from "./api";
 import { Batch, isGone } from "./batch";
 import classes from "./Files.module.css";
 import { FolderPicker } from "./FolderPicker";
+import { folderMode, octal } from "./modes";
 import { baseName, freeName, join, nameProblem, parent } from "./paths";
+import { PermissionsForm, usePermissions } from "./PermissionsForm";
 import { t } from "./texts";
 
 /** What a person wants to do with files. */
 export type Task =
   | { kind: "folder" | "file" }
   | { kind: "rename" | "extract"; entry: Entry }
-  | { kind: "move" | "copy" | "delete" | "pack"; entries: Entry[] };
+  | { kind: "move" | "copy" | "delete" | "pack" | "permissions"; entries: Entry[] };
 
 interface Props {
   service: number;
@@ -60,6 +73,8 @@ function TaskForm({ task, ...props }: Props & { task: Task }) {
       return <PackForm {...props} chosen={task.entries} />;
     case "extract":
       return <ExtractForm {...props} entry={task.entry} />;
+    case "permissions":
+      return <ModeForm {...props} chosen={task.entries} />;
     case "delete":
       return <DeleteForm {...props} chosen={task.entries} />;
   }
@@ -173,7 +188,8 @@ function PlaceForm({ kind, chosen, service, directory, ...props }: Props & { kin
   const inside = left.some((entry) => target === entry.path || target.startsWith(entry.path + "/"));
   const place = target === "/" ? t("home") : target;
   const action = async () => {
-    const taken = new Set((await readDirectory(service, target)).entries.map((entry) => entry.name));
+    const there = kind === "copy" ? (await readDirectory(service, target)).entries : [];
+    const taken = new Set(there.map((entry) => entry.name));
     await each(async (entry) => {
       const name = kind === "copy" ? freeName(entry.name, (other) => taken.has(other)) : entry.name;
       await (kind === "move" ? move : copy)(service, entry.path, join(target, name));
@@ -243,6 +259,31 @@ function ExtractForm({ entry, service, directory, ...props }: Props & { entry: E
         checked={overwrite}
         onChange={(event) => setOverwrite(event.currentTarget.checked)}
       />
+    </Frame>
+  );
+}
+
+function ModeForm({ chosen, service, ...props }: Props & { chosen: Entry[] }) {
+  const permissions = usePermissions(chosen);
+  const { batch, each } = useBatch(chosen);
+  const { mode, problem, ofFolders, recursive } = permissions;
+  const action = async () => {
+    if (mode === null || problem) return null;
+    await each((entry) => {
+      // Of files and folders that are chosen together, the folders can be opened.
+      const alone = entry.type === "directory" && !recursive && !ofFolders;
+      return setPermissions(
+        service,
+        entry.path,
+        octal(alone ? folderMode(mode) : mode),
+        recursive && entry.type === "directory",
+      );
+    });
+    return t("done.permissions", { count: batch.count });
+  };
+  return (
+    <Frame {...props} action={action} label={t("permissions.set")} ready={!problem}>
+      <PermissionsForm permissions={permissions} />
     </Frame>
   );
 }

@@ -1,6 +1,7 @@
 import {
   ActionIcon,
   Alert,
+  Anchor,
   Badge,
   Breadcrumbs,
   Button,
@@ -41,11 +42,11 @@ import { PageHeader } from "~/ui/PageHeader";
 import { Pager } from "~/ui/Pager";
 import { When } from "~/ui/When";
 
-import { directory, downloadOf, mostEntries, type Entry } from "./api";
+import { directory, downloadOf, mostAtOnce, mostSorted, rowsOfDirectory, wholeDirectory, type Entry } from "./api";
 import { entriesOf, picked, walk, type Dropped } from "./dropped";
 import { FileDialog, type Task } from "./FileDialog";
 import classes from "./Files.module.css";
-import { baseName, crumbs, isArchive, isProtected, sorted, toSplat, type Order } from "./paths";
+import { baseName, crumbs, hasPermissions, isArchive, isProtected, sorted, toSplat, type Order } from "./paths";
 import { Search } from "./Search";
 import { t } from "./texts";
 import { UploadDialog } from "./UploadDialog";
@@ -155,8 +156,18 @@ export function Files({
           {({ entries, total }) =>
             entries.length === 0 ? (
               <Empty icon={IconFolder} title={t("empty.title")} text={t("empty.text")} />
+            ) : total > mostAtOnce ? (
+              <Large
+                key={path}
+                service={service}
+                path={path}
+                total={total}
+                view={view}
+                onView={onView}
+                onTask={setTask}
+              />
             ) : (
-              <List
+              <Whole
                 key={path}
                 service={service}
                 entries={entries}
@@ -289,27 +300,83 @@ export function EntryName({ service, entry, label }: { service: number; entry: E
   );
 }
 
-function List({
-  service,
-  entries,
-  total,
-  view,
-  onView,
-  onTask,
-}: {
+interface ListProps {
   service: number;
-  entries: Entry[];
   total: number;
   view: View;
   onView: (view: View) => void;
   onTask: (task: Task) => void;
-}) {
-  const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
-  const { order = "name", descending = false, page = 1 } = view;
+}
+
+/** A directory that was read whole. */
+function Whole({ entries, ...props }: ListProps & { entries: Entry[] }) {
+  const { order = "name", descending = false, page = 1 } = props.view;
   const rows = useMemo(() => sorted(entries, order, descending), [entries, order, descending]);
   const lastPage = Math.ceil(rows.length / rowsOfPage);
   const here = Math.min(page, lastPage);
-  const shown = rows.slice((here - 1) * rowsOfPage, here * rowsOfPage);
+  return (
+    <List
+      {...props}
+      rows={rows}
+      shown={rows.slice((here - 1) * rowsOfPage, here * rowsOfPage)}
+      here={here}
+      lastPage={lastPage}
+    />
+  );
+}
+
+/** A large directory: by name page by page, and in another order read whole once that is wished. */
+function Large({ path, ...props }: ListProps & { path: string }) {
+  const { service, total, view } = props;
+  const byName = (view.order ?? "name") === "name" && !view.descending;
+  const lastPage = Math.ceil(total / rowsOfPage);
+  const here = Math.min(Math.max(Math.trunc(view.page ?? 1), 1), lastPage);
+  const page = useQuery({ ...rowsOfDirectory(service, path, here, rowsOfPage), enabled: byName });
+  const whole = useQuery({ ...wholeDirectory(service, path), enabled: !byName });
+  if (!byName)
+    return (
+      <Load query={whole}>
+        {(entries) => (
+          <>
+            <Whole {...props} entries={entries} />
+            {total > mostSorted && (
+              <Alert mt="sm" color="blue">
+                {t("many", { count: number(mostSorted) })}
+              </Alert>
+            )}
+          </>
+        )}
+      </Load>
+    );
+  return (
+    <Load query={page}>
+      {(rows) => <List {...props} rows={rows} shown={rows} here={here} lastPage={lastPage} onePage />}
+    </Load>
+  );
+}
+
+function List({
+  service,
+  rows,
+  shown,
+  total,
+  here,
+  lastPage,
+  onePage = false,
+  view,
+  onView,
+  onTask,
+}: ListProps & {
+  /** What can be chosen, and of it what is on the page. */
+  rows: Entry[];
+  shown: Entry[];
+  here: number;
+  lastPage: number;
+  /** Only what is on the page is known. */
+  onePage?: boolean;
+}) {
+  const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
+  const { order = "name", descending = false } = view;
   const selection = rows.filter((entry) => chosen.has(entry.path));
   const toggle = (path: string) => {
     const next = new Set(chosen);
@@ -344,7 +411,7 @@ function List({
             <Table.Tr>
               <Table.Th className={classes.check}>
                 <Checkbox
-                  aria-label={t("select.all")}
+                  aria-label={t(onePage ? "select.page" : "select.all")}
                   checked={selection.length === rows.length}
                   indeterminate={selection.length > 0 && selection.length < rows.length}
                   onChange={() =>
@@ -383,9 +450,22 @@ function List({
                   <When time={entry.modified_at} />
                 </Table.Td>
                 <Table.Td className={classes.widest}>
-                  <Text span ff="monospace" size="sm">
-                    {entry.mode}
-                  </Text>
+                  {hasPermissions(entry) ? (
+                    <Anchor
+                      component="button"
+                      type="button"
+                      size="sm"
+                      className={classes.mode}
+                      aria-label={t("permissions.of", { name: entry.name, mode: entry.mode })}
+                      onClick={() => onTask({ kind: "permissions", entries: [entry] })}
+                    >
+                      {entry.mode}
+                    </Anchor>
+                  ) : (
+                    <Text span size="sm" className={classes.mode}>
+                      {entry.mode}
+                    </Text>
+                  )}
                 </Table.Td>
                 <Table.Td className={classes.more}>
                   <EntryMenu service={service} entry={entry} onTask={onTask} />
@@ -404,11 +484,6 @@ function List({
           onChange={(next) => onView({ ...view, page: next === 1 ? undefined : next })}
         />
       </Group>
-      {total > mostEntries && (
-        <Alert mt="sm" color="blue">
-          {t("many", { count: number(mostEntries) })}
-        </Alert>
-      )}
     </>
   );
 }
@@ -446,6 +521,14 @@ function Selection({
         </Button>
         <Button size="compact-sm" variant="default" disabled={fixed} onClick={() => onTask({ kind: "move", entries })}>
           {t("move")}
+        </Button>
+        <Button
+          size="compact-sm"
+          variant="default"
+          disabled={!entries.every(hasPermissions)}
+          onClick={() => onTask({ kind: "permissions", entries })}
+        >
+          {t("permissions")}
         </Button>
         <Button
           size="compact-sm"
@@ -492,6 +575,9 @@ function EntryMenu({ service, entry, onTask }: { service: number; entry: Entry; 
         {!fixed && <Menu.Item onClick={() => onTask({ kind: "move", entries })}>{t("move")}</Menu.Item>}
         <Menu.Item onClick={() => onTask({ kind: "copy", entries })}>{t("copy")}</Menu.Item>
         <Menu.Item onClick={() => onTask({ kind: "pack", entries })}>{t("pack")}</Menu.Item>
+        {hasPermissions(entry) && (
+          <Menu.Item onClick={() => onTask({ kind: "permissions", entries })}>{t("permissions")}</Menu.Item>
+        )}
         <Menu.Item
           renderRoot={(props) => (
             <Link

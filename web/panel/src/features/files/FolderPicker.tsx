@@ -4,7 +4,7 @@ import { useQuery } from "@tanstack/react-query";
 
 import { Load } from "~/ui/Load";
 
-import { directory } from "./api";
+import { folders } from "./api";
 import classes from "./Files.module.css";
 import { crumbs } from "./paths";
 import { t } from "./texts";
@@ -21,7 +21,7 @@ export function FolderPicker({
   onChange: (path: string) => void;
   label: string;
 }) {
-  const query = useQuery(directory(service, value));
+  const query = useQuery(folders(service, value));
   const all = [{ name: t("home"), path: "/" }, ...crumbs(value)];
   return (
     <div role="group" aria-label={label}>
@@ -44,14 +44,13 @@ export function FolderPicker({
         </Breadcrumbs>
         <div className={classes.folders}>
           <Load query={query}>
-            {({ entries }) => {
-              const folders = entries.filter((entry) => entry.type === "directory");
-              return folders.length === 0 ? (
+            {(found) =>
+              found.length === 0 ? (
                 <Text size="sm" c="dimmed">
                   {t("picker.none")}
                 </Text>
               ) : (
-                folders.map((entry) => (
+                found.map((entry) => (
                   <NavLink
                     key={entry.path}
                     component="button"
@@ -61,8 +60,8 @@ export function FolderPicker({
                     onClick={() => onChange(entry.path)}
                   />
                 ))
-              );
-            }}
+              )
+            }
           </Load>
         </div>
       </Paper>

@@ -6,32 +6,82 @@ import type { components } from "~/api/schema";
 
 export type Entry = components["schemas"]["FilesEntry"];
 
-/** Beyond this many entries of a directory the first of them are read, and the page says so. */
-export const mostEntries = 2000;
+/** Up to this many entries a directory is read at once; of a larger one, the page that is shown. */
+export const mostAtOnce = 2000;
+
+/** Beyond this many entries a directory is not read whole: the first of them are sorted, and the page says so. */
+export const mostSorted = 10_000;
 
 interface Directory {
   entries: Entry[];
   total: number;
 }
 
-export async function readDirectory(service: number, path: string, signal?: AbortSignal): Promise<Directory> {
-  const { data, meta } = await allPages(
-    (page) =>
-      call(
-        api.GET("/api/v1/services/{service}/files", {
-          params: { path: { service }, query: { path, ...page } },
-          signal,
-        }),
-      ),
-    mostEntries,
+const reader = (service: number, path: string, signal?: AbortSignal) => (page: { page: number; per_page: number }) =>
+  call(
+    api.GET("/api/v1/services/{service}/files", {
+      params: { path: { service }, query: { path, ...page } },
+      signal,
+    }),
   );
+
+export async function readDirectory(service: number, path: string, signal?: AbortSignal): Promise<Directory> {
+  const { data, meta } = await allPages(reader(service, path, signal), mostSorted);
   return { entries: data, total: meta.total };
 }
 
+const perPage = 50; // the most that the interface answers
+
+/** A directory; of one with more than `mostAtOnce` entries only the first are read. */
 export const directory = (service: number, path: string) =>
   queryOptions({
     queryKey: ["service", service, "files", path],
-    queryFn: ({ signal }) => readDirectory(service, path, signal),
+    queryFn: async ({ signal }): Promise<Directory> => {
+      const read = reader(service, path, signal);
+      const first = await read({ page: 1, per_page: perPage });
+      const { total } = first.meta;
+      if (total > mostAtOnce) return { entries: first.data, total };
+      const { data } = await allPages((page) => (page.page === 1 ? Promise.resolve(first) : read(page)));
+      return { entries: data, total };
+    },
+  });
+
+/** One page of a large directory in the order of the interface: folders first, then by name. */
+export const rowsOfDirectory = (service: number, path: string, page: number, rows: number) =>
+  queryOptions({
+    queryKey: ["service", service, "files", path, "page", page],
+    queryFn: async ({ signal }) => {
+      const read = reader(service, path, signal);
+      const each = rows / perPage;
+      const parts = await Promise.all(
+        Array.from({ length: each }, (_, n) => read({ page: (page - 1) * each + n + 1, per_page: perPage })),
+      );
+      return parts.flatMap((part) => part.data);
+    },
+    placeholderData: keepPreviousData,
+  });
+
+/** A large directory whole, up to `mostSorted` entries. */
+export const wholeDirectory = (service: number, path: string) =>
+  queryOptions({
+    queryKey: ["service", service, "files", path, "whole"],
+    queryFn: async ({ signal }) => (await readDirectory(service, path, signal)).entries,
+  });
+
+/** The folders in a directory: they come first. */
+export const folders = (service: number, path: string) =>
+  queryOptions({
+    queryKey: ["service", service, "files", path, "folders"],
+    queryFn: async ({ signal }) => {
+      const read = reader(service, path, signal);
+      const found: Entry[] = [];
+      for (let page = 1; ; page++) {
+        const { data, meta } = await read({ page, per_page: perPage });
+        const here = data.filter((entry) => entry.type === "directory");
+        found.push(...here);
+        if (here.length < data.length || page >= meta.last_page) return found;
+      }
+    },
   });
 
 export type SearchIn = "name" | "content";
@@ -72,6 +122,15 @@ export const remove = (service: number, entry: Entry) =>
   call(
     api.DELETE("/api/v1/services/{service}/files", {
       params: { path: { service }, query: { path: entry.path, recursive: entry.type === "directory" } },
+    }),
+  );
+
+/** Sets permissions in octal; with `recursive` also of what is in a folder, whose folders can be opened by those who read. */
+export const setPermissions = (service: number, path: string, mode: string, recursive: boolean) =>
+  call(
+    api.POST("/api/v1/services/{service}/files/permissions", {
+      params: { path: { service } },
+      body: { path, mode, recursive },
     }),
   );
 

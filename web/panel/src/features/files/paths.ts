@@ -20,6 +20,10 @@ export function crumbs(path: string): { name: string; path: string }[] {
 /** What hosting needs: it cannot be moved, replaced or deleted. */
 export const isProtected = (path: string) => path === "/public_html" || path === "/logs" || path === "/tmp";
 
+/** Whether permissions can be set: a link has none of its own, and of what hosting needs only those in the site's folder. */
+export const hasPermissions = ({ path, type }: { path: string; type: string }) =>
+  (type === "file" || type === "directory") && path !== "/logs" && path !== "/tmp";
+
 export const isArchive = (name: string) => /\.(zip|tar\.gz|tgz)$/i.test(name);
 
 /** Why a name of a file is not possible, as the name of a text; null when it is. The server remains the judge. */
