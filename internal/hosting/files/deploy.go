@@ -29,14 +29,14 @@ const (
 func (s *Service) deployOperations() []api.Route {
 	return []api.Route{
 		api.Operation[planIn, planWire]{
-			ID: "deploys.plan", Method: http.MethodPost, Path: deploysBase + "/plan", Section: api.Files,
+			ID: "deploys.plan", External: true, Method: http.MethodPost, Path: deploysBase + "/plan", Section: api.Files,
 			Auth: api.Token, Scopes: writers, Summary: "Compare a folder with a site", Timeout: treeTime, MaxBody: maxFolder,
 			Description: "Says which files of the folder are new or changed, and the hashes of the contents that have to be sent. Nothing changes.",
 			Example:     `{"files": [{"path": "index.html", "sha256": "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824"}]}`,
 			Errors:      and(write, fault.AlreadyExists), Handle: s.planDeploy,
 		},
 		api.Operation[contentsIn, contentsWire]{
-			ID: "deploys.contents", Method: http.MethodPost, Path: deploysBase + "/contents", Section: api.Files,
+			ID: "deploys.contents", External: true, Method: http.MethodPost, Path: deploysBase + "/contents", Section: api.Files,
 			Auth: api.Token, Scopes: writers, Summary: "Send the contents of a deployment",
 			Description: "multipart/form-data: one or more parts `file`, whose file names are the SHA-256 of what they contain in lower-case hex. " +
 				"A content is kept for a day until a deployment uses it; to send it again is harmless.",
@@ -46,7 +46,7 @@ func (s *Service) deployOperations() []api.Route {
 			Stream: s.contents,
 		},
 		api.Operation[deployIn, releaseWire]{
-			ID: "deploys.create", Method: http.MethodPost, Path: deploysBase, Section: api.Files, Status: http.StatusCreated,
+			ID: "deploys.create", External: true, Method: http.MethodPost, Path: deploysBase, Section: api.Files, Status: http.StatusCreated,
 			Auth: api.Token, Scopes: writers, Summary: "Deploy a folder", Timeout: treeTime, MaxBody: maxFolder,
 			Description: "Makes the files of the site those of the folder, all together once every content is there; each file is replaced whole, " +
 				"pages last. Other files of the site stay. `delete` removes what an earlier release brought, nobody has changed since, and the " +
@@ -55,7 +55,7 @@ func (s *Service) deployOperations() []api.Route {
 			Errors:  and(write, fault.AlreadyExists), Handle: s.deploy,
 		},
 		api.Operation[rollbackIn, releaseWire]{
-			ID: "deploys.rollback", Method: http.MethodPost, Path: deploysBase + "/rollback", Section: api.Files, Status: http.StatusCreated,
+			ID: "deploys.rollback", External: true, Method: http.MethodPost, Path: deploysBase + "/rollback", Section: api.Files, Status: http.StatusCreated,
 			Auth: api.Token, Scopes: writers, Summary: "Bring back the files of an earlier release", Timeout: treeTime,
 			Description: "Without `release` the one before the last. Only files that releases changed since then are touched. It is a release of its own.",
 			Example:     `{"release": 26}`, Errors: write, Handle: s.rollback,

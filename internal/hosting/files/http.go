@@ -46,7 +46,7 @@ func (s *Service) Operations() []api.Route {
 			Errors:      and(common, ErrFileNotText, ErrFileTooLarge), Handle: s.read,
 		},
 		api.Operation[writeIn, entryWire]{
-			ID: "files.write", Method: http.MethodPut, Path: base + "/content", Section: api.Files,
+			ID: "files.write", External: true, Method: http.MethodPut, Path: base + "/content", Section: api.Files,
 			Example: `{"path": "/public_html/index.html", "content": "<h1>Hello</h1>\n"}`,
 			Auth:    api.Token, Scopes: writers, Summary: "Write a file whole",
 			Description: "With `etag` or the header If-Match, only when that version is still there; with `If-None-Match: *`, only a new file. Missing directories are made. At most 2 MiB; use an upload for more.",
@@ -54,14 +54,14 @@ func (s *Service) Operations() []api.Route {
 			Errors: and(write, ErrETagMismatch, ErrFileTooLarge, fault.AlreadyExists), Handle: s.write,
 		},
 		api.Operation[mkdirIn, entryWire]{
-			ID: "files.mkdir", Method: http.MethodPost, Path: base + "/directories", Section: api.Files, Status: http.StatusCreated,
+			ID: "files.mkdir", External: true, Method: http.MethodPost, Path: base + "/directories", Section: api.Files, Status: http.StatusCreated,
 			Example: `{"path": "/public_html/images"}`,
 			Auth:    api.Token, Scopes: writers, Summary: "Make a directory",
 			Description: "Missing parents are made. A directory that is there already is answered as it is.",
 			Errors:      and(write, fault.AlreadyExists), Handle: s.mkdir,
 		},
 		api.Operation[moveIn, entryWire]{
-			ID: "files.move", Method: http.MethodPost, Path: base + "/move", Section: api.Files,
+			ID: "files.move", External: true, Method: http.MethodPost, Path: base + "/move", Section: api.Files,
 			Description: "What exists at `to` is refused unless `overwrite` is set. Within one service it is one step: readers see the old" +
 				" name or the new one.",
 			Example: `{"from": "/public_html/index.html", "to": "/public_html/start.html"}`,
@@ -69,7 +69,7 @@ func (s *Service) Operations() []api.Route {
 			Errors: and(write, fault.AlreadyExists), Handle: s.move,
 		},
 		api.Operation[moveIn, entryWire]{
-			ID: "files.copy", Method: http.MethodPost, Path: base + "/copy", Section: api.Files, Status: http.StatusCreated,
+			ID: "files.copy", External: true, Method: http.MethodPost, Path: base + "/copy", Section: api.Files, Status: http.StatusCreated,
 			Description: "Copies as the account's user, so what it cannot read is refused. What exists at `to` is refused unless " +
 				"`overwrite` is set. The copy counts for the disk limit.",
 			Example: `{"from": "/public_html/index.html", "to": "/public_html/index.old.html"}`,
@@ -86,13 +86,13 @@ func (s *Service) Operations() []api.Route {
 			Errors: common, Handle: s.chmod,
 		},
 		api.Operation[removeIn, api.Empty]{
-			ID: "files.delete", Method: http.MethodDelete, Path: base, Section: api.Files,
+			ID: "files.delete", External: true, Method: http.MethodDelete, Path: base, Section: api.Files,
 			Description: "A directory goes with all that is in it, and it cannot be undone: make a backup before.",
 			Auth:        api.Token, Scopes: writers, Summary: "Delete a file or a directory", Timeout: treeTime,
 			Errors: and(common, fault.InUse), Handle: s.remove,
 		},
 		api.Operation[uploadIn, uploadedWire]{
-			ID: "files.upload", Method: http.MethodPost, Path: base + "/upload", Section: api.Files, Status: http.StatusCreated,
+			ID: "files.upload", External: true, Method: http.MethodPost, Path: base + "/upload", Section: api.Files, Status: http.StatusCreated,
 			Auth: api.Token, Scopes: writers, Summary: "Upload files of any size",
 			Description: "multipart/form-data: `path`, the directory, as a query parameter or as a field before the files; " +
 				"`overwrite`, likewise; one or more parts `file`. A field holds for the files after it. Files are stored in the order they come, each whole or not at all. " +
@@ -117,7 +117,7 @@ func (s *Service) Operations() []api.Route {
 			Errors: common, Handle: s.search,
 		},
 		api.Operation[archiveIn, archiveWire]{
-			ID: "files.archive", Method: http.MethodPost, Path: base + "/archive", Section: api.Files,
+			ID: "files.archive", External: true, Method: http.MethodPost, Path: base + "/archive", Section: api.Files,
 			Example: `{"operation": "create", "paths": ["/public_html"], "target": "/site.zip"}`,
 			Status:  http.StatusCreated, Auth: api.Token, Scopes: writers, Summary: "Create an archive, or extract one", Timeout: treeTime,
 			Description: "Formats: .zip and .tar.gz. create packs `paths` into the new file `target`; extract unpacks the one archive " +

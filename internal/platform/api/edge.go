@@ -517,6 +517,9 @@ func (e *Edge) run(d *declared, p auth.Principal, w http.ResponseWriter, r *http
 	if d.commit != nil {
 		return e.runCommit(d, p, w, r, in, body)
 	}
+	if err := e.recordExternal(r.Context(), d, p); err != nil {
+		return 0, nil, err
+	}
 	out, err := d.handle(r.Context(), p, in)
 	if err != nil {
 		return 0, nil, err
@@ -548,6 +551,16 @@ func (e *Edge) read(d *declared, r *http.Request) (in any, body []byte, err erro
 	}
 	in, err = e.decode(d, r, body)
 	return in, body, err
+}
+
+// recordExternal commits the record of a change by staff who are signed in as a customer, where the change itself is in no
+// transaction: the context has the witness that Acting gave it, which writes in an empty one. So there is no change without
+// its record, also when the process ends between the two; a record without its change is an attempt that failed.
+func (e *Edge) recordExternal(ctx context.Context, d *declared, p auth.Principal) error {
+	if !d.External || p.ActingID == 0 {
+		return nil
+	}
+	return e.DB.InTx(ctx, func(context.Context, *db.Tx) error { return nil })
 }
 
 // runCommit executes effect and answer in one transaction, and stores the answer under the client's key when it sent

@@ -107,6 +107,9 @@ type Operation[In, Out any] struct {
 	// OwnerOnly operations show or change secrets of the account: staff who are signed in as its owner are refused. So are they
 	// when an operation moves money.
 	OwnerOnly bool
+	// External operations change something beyond the database, such as files of a service, and begin no transaction in which a
+	// change by staff who are signed in as the owner would be recorded: the edge commits that record before the function runs.
+	External bool
 	// FirstParty operations are for Stead's own applications only.
 	FirstParty bool
 	// Session operations are for a browser in which the account's owner is signed in. No token may call them, also none of
@@ -190,6 +193,7 @@ type Info struct {
 	Scopes           []string
 	Staff            []auth.Role
 	OwnerOnly        bool
+	External         bool
 	FirstParty       bool
 	Session, Recent  bool
 	// Money operations accept an Idempotency-Key.
@@ -232,7 +236,8 @@ func (o Operation[In, Out]) declare() (*declared, error) {
 	d := &declared{
 		Info: Info{
 			ID: o.ID, Method: o.Method, Path: o.Path, Section: o.Section, Auth: o.Auth, Scopes: o.Scopes, Staff: o.Staff, OwnerOnly: o.OwnerOnly,
-			FirstParty: o.FirstParty, Session: o.Session, Recent: o.Recent, Money: o.Commit != nil, Stream: o.Stream != nil,
+			External: o.External, FirstParty: o.FirstParty, Session: o.Session, Recent: o.Recent,
+			Money: o.Commit != nil, Stream: o.Stream != nil,
 			Write: o.Method != http.MethodGet && !o.Reads, Status: o.Status, Example: o.Example,
 		},
 		throttle: o.Throttle, resource: o.Resource, survives: o.Survives, visitors: o.Visitors, summary: o.Summary, description: o.Description, maxBody: o.MaxBody,

@@ -21,6 +21,9 @@ const defaultRecheck = 5 * time.Second
 // when the token or the key is revoked, the account suspended, a scope withdrawn, or the section switched off.
 func (e *Edge) serveStream(d *declared, p auth.Principal, w http.ResponseWriter, r *http.Request) {
 	in, _, err := e.read(d, r)
+	if err == nil {
+		err = e.recordExternal(r.Context(), d, p)
+	}
 	if err != nil {
 		e.WriteError(w, r, err)
 		return
