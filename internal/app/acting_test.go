@@ -98,7 +98,7 @@ func TestStaffSignInAsACustomer(t *testing.T) {
 		}
 		refused := 0
 		for _, op := range a.edge.Operations() {
-			if op.Auth != api.Token || !op.OwnerOnly && !op.Money {
+			if op.Auth != api.Token || !op.OwnerOnly && !op.MovesMoney {
 				continue
 			}
 			path := op.Path

@@ -83,7 +83,7 @@ func (s *Service) Operations() []api.Route {
 		},
 		// Specification, "AI agent": change settings; 422 on refusal.
 		api.Operation[settingsIn, settingsWire]{
-			ID: "ai.set_settings", Method: http.MethodPut, Path: "/api/v1/ai/settings", Section: api.AI, Auth: api.Token,
+			ID: "ai.set_settings", MovesMoney: true, Method: http.MethodPut, Path: "/api/v1/ai/settings", Section: api.AI, Auth: api.Token,
 			Example: `{"enabled": true, "mode": "ask_before_write", "monthly_budget_usd_cents": 500}`,
 			Scopes:  []string{auth.ScopeAIWrite}, Summary: "Set how the AI agent may work for you",
 			Description: "Replaces all settings: what the body leaves out gets its default. Runs that have begun keep those with which they began.",
@@ -97,7 +97,7 @@ func (s *Service) Operations() []api.Route {
 		},
 		// Specification, "AI agent": run the agent over the project; SSE with Accept: text/event-stream.
 		api.Operation[taskIn, runWire]{
-			ID: "ai.run", Method: http.MethodPost, Path: "/api/v1/services/{service}/ai/run", Section: api.AI, Auth: api.Token,
+			ID: "ai.run", MovesMoney: true, Method: http.MethodPost, Path: "/api/v1/services/{service}/ai/run", Section: api.AI, Auth: api.Token,
 			Example: `{"message": "Change the opening hours to 9-19"}`,
 			Scopes:  []string{auth.ScopeAIWrite}, Summary: "Let the AI agent work on a project",
 			Description: "The agent reads and changes files of this service, as the settings allow. At most one dollar, or what is left of the month's budget, is held in the wallet; " +

@@ -153,7 +153,7 @@ func (s *Service) ownOperations() []api.Route {
 			},
 		},
 		api.Operation[decideIn, approvalWire]{
-			ID: "ai.decide", Method: http.MethodPost, Path: "/api/v1/services/{service}/ai/approvals/{approval}/decide", Section: api.AI, Auth: api.Token,
+			ID: "ai.decide", MovesMoney: true, Method: http.MethodPost, Path: "/api/v1/services/{service}/ai/approvals/{approval}/decide", Section: api.AI, Auth: api.Token,
 			Example: `{"approve": true}`,
 			Scopes:  write, FirstParty: true, Summary: "Approve or reject what the AI agent asks",
 			Description: "Exactly what is shown is approved: when a file has changed since, the agent asks anew.",

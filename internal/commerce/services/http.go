@@ -187,6 +187,9 @@ func (s *Service) ownOperations() []api.Route {
 			Auth:    api.Token, Scopes: []string{auth.ScopeServicesWrite}, Summary: "Rename a service, or switch its automatic renewal",
 			Errors: []*fault.Def{fault.NotFound, fault.ServiceNotActive},
 			Handle: func(ctx context.Context, p auth.Principal, in *updateIn) (*serviceWire, error) {
+				if in.Body.AutoRenew != nil && p.ActingID != 0 {
+					return nil, fault.OwnerRequired.Wrapf("services: staff choose whether service %d renews from the wallet", in.Service)
+				}
 				if err := s.Note(ctx, p.AccountID, in.Service, Notes{Label: in.Body.Label, AutoRenew: in.Body.AutoRenew}); err != nil {
 					return nil, err
 				}

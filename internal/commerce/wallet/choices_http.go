@@ -18,7 +18,7 @@ func (s *Service) choices() []api.Route {
 	return []api.Route{
 		// Resources, section 3: low_balance_threshold and auto_topup.
 		api.Operation[updateWalletIn, choicesWire]{
-			ID: "wallet.update", Method: http.MethodPatch, Path: "/api/v1/wallet", Section: api.Wallet, Auth: api.Token,
+			ID: "wallet.update", MovesMoney: true, Method: http.MethodPatch, Path: "/api/v1/wallet", Section: api.Wallet, Auth: api.Token,
 			Example: `{"low_balance_threshold_usd_cents": 1000}`,
 			Scopes:  []string{auth.ScopeWalletWrite}, Summary: "Low-balance notice and automatic top-up", Handle: s.updateWallet,
 			Description: "A balance that falls below `low_balance_threshold_usd_cents` is told as `wallet.low_balance`, once until it has been " +

@@ -100,6 +100,9 @@ func (s *Service) settingsOperations() []api.Route {
 			Errors: append([]*fault.Def{ErrPrivacyUnsupported, fault.ClientRefTooLong}, beyond...),
 			Handle: func(ctx context.Context, p auth.Principal, in *updateIn) (*domainWire, error) {
 				b := in.Body
+				if b.AutoRenew != nil && p.ActingID != 0 {
+					return nil, fault.OwnerRequired.Wrapf("domains: staff choose whether domain %d renews from the wallet", in.Domain)
+				}
 				return s.shown(ctx, p, in.Domain, s.Set(ctx, p.AccountID, in.Domain, Settings{
 					AutoRenew: b.AutoRenew, Locked: b.Locked, Privacy: b.Privacy, ClientRef: b.ClientRef,
 				}))
@@ -153,7 +156,7 @@ func (s *Service) settingsOperations() []api.Route {
 			},
 		},
 		api.Operation[transferOutIn, domainWire]{
-			ID: "domains.transfer_out", Method: http.MethodPost, Path: "/api/v1/domains/{domain}/transfer-out", Section: api.Domains,
+			ID: "domains.transfer_out", OwnerOnly: true, Method: http.MethodPost, Path: "/api/v1/domains/{domain}/transfer-out", Section: api.Domains,
 			Description: "Answers another registrar that has asked for the domain: with `approve` true the domain leaves, with false it " +
 				"stays and the request ends. Refused when nobody asks for it.",
 			Example: `{"approve": false}`,

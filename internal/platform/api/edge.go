@@ -402,7 +402,7 @@ func (d *declared) isOf(r *http.Request, service int64) bool {
 		return true
 	}
 	managed := d.Section == ServiceManagement || d.Section == Files
-	return managed && !d.Money && !slices.Contains(commercial, d.ID) && r.PathValue("service") == strconv.FormatInt(service, 10)
+	return managed && !d.MovesMoney && !slices.Contains(commercial, d.ID) && r.PathValue("service") == strconv.FormatInt(service, 10)
 }
 
 // allows refuses a caller who may not call the operation.
@@ -411,7 +411,7 @@ func (d *declared) allows(p auth.Principal) error {
 	switch {
 	case d.FirstParty && !p.FirstParty:
 		return fault.Forbidden.New()
-	case (d.OwnerOnly || d.Money) && p.ActingID != 0:
+	case (d.OwnerOnly || d.MovesMoney) && p.ActingID != 0:
 		return fault.OwnerRequired.New()
 	case d.Session && p.SessionID == 0 && !visitor:
 		return fault.Forbidden.New()

@@ -104,9 +104,11 @@ type Operation[In, Out any] struct {
 	Scopes []string
 	// Staff lists the roles that may call the operation, which then has the scope admin; none for operations of customers.
 	Staff []auth.Role
-	// OwnerOnly operations show or change secrets of the account: staff who are signed in as its owner are refused. So are they
-	// when an operation moves money.
+	// OwnerOnly operations show or change secrets of the account, or let a domain leave: staff who are signed in as its owner are refused.
 	OwnerOnly bool
+	// MovesMoney operations take the account's money, or let something take it later: staff who are signed in as its owner are
+	// refused. Every Commit is one.
+	MovesMoney bool
 	// External operations change something beyond the database, such as files of a service, and begin no transaction in which a
 	// change by staff who are signed in as the owner would be recorded: the edge commits that record before the function runs.
 	External bool
@@ -193,6 +195,7 @@ type Info struct {
 	Scopes           []string
 	Staff            []auth.Role
 	OwnerOnly        bool
+	MovesMoney       bool
 	External         bool
 	FirstParty       bool
 	Session, Recent  bool
@@ -236,7 +239,7 @@ func (o Operation[In, Out]) declare() (*declared, error) {
 	d := &declared{
 		Info: Info{
 			ID: o.ID, Method: o.Method, Path: o.Path, Section: o.Section, Auth: o.Auth, Scopes: o.Scopes, Staff: o.Staff, OwnerOnly: o.OwnerOnly,
-			External: o.External, FirstParty: o.FirstParty, Session: o.Session, Recent: o.Recent,
+			MovesMoney: o.MovesMoney || o.Commit != nil, External: o.External, FirstParty: o.FirstParty, Session: o.Session, Recent: o.Recent,
 			Money: o.Commit != nil, Stream: o.Stream != nil,
 			Write: o.Method != http.MethodGet && !o.Reads, Status: o.Status, Example: o.Example,
 		},
