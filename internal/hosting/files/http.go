@@ -77,7 +77,7 @@ func (s *Service) Operations() []api.Route {
 			Errors: and(write, fault.AlreadyExists), Handle: s.copy,
 		},
 		api.Operation[chmodIn, entryWire]{
-			ID: "files.chmod", Method: http.MethodPost, Path: base + "/permissions", Section: api.Files,
+			ID: "files.chmod", External: true, Method: http.MethodPost, Path: base + "/permissions", Section: api.Files,
 			Description: "`mode` is octal, as in 644. With `recursive` it is for files, and directories get `directory_mode`; what is in " +
 				"the directory at `path` is changed too. Symbolic links are not followed. The owner keeps reading, and opening " +
 				"directories; writing by everybody and the bits beyond 777 are refused. /public_html keeps its own permissions.",
