@@ -23,6 +23,7 @@ import (
 
 // adminCmd are the commands of administration.
 type adminCmd struct {
+	Hold        putHold     `cmd:"" help:"Put a database on hold that was restored by other means than stead restore, and let it give no id again. Servers must be stopped."`
 	ReleaseHold releaseHold `cmd:"" help:"Let the servers of a restored installation work again."`
 
 	Users struct {

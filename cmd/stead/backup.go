@@ -170,6 +170,26 @@ func (e *environment) listBackups(cfg config.Config) error {
 	})
 }
 
+type putHold struct {
+	At   time.Time `help:"The moment of what is in the database, such as 2026-11-26T10:00:00Z." required:"" format:"2006-01-02T15:04:05Z07:00"`
+	From string    `help:"What it was restored from, in your words." default:"a restore by other means"`
+}
+
+// Run puts a restored database on hold.
+func (c *putHold) Run(e *environment) error {
+	return e.administer(func(a *admin.Admin) error {
+		h, err := a.Hold(e.ctx, c.From, c.At)
+		if err != nil {
+			return err
+		}
+		return e.show(h, func(w io.Writer) {
+			row(w, "state", "on hold: servers answer what is read, and do nothing by themselves")
+			row(w, "unknown since", h.MadeAt.Format(time.RFC3339))
+			row(w, "next", "stead serve; stead doctor; then stead admin release-hold")
+		})
+	})
+}
+
 type releaseHold struct{}
 
 // Run releases a restored installation.

@@ -39,7 +39,6 @@ import (
 	"stead.dev/stead/internal/platform/config"
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/fault"
-	"stead.dev/stead/internal/platform/hold"
 	"stead.dev/stead/internal/platform/jobs"
 	"stead.dev/stead/internal/platform/money"
 	"stead.dev/stead/internal/platform/page"
@@ -466,23 +465,6 @@ func (a *Admin) SetSections(ctx context.Context, keys []string, on bool) error {
 		}
 		return nil
 	})
-}
-
-// ReleaseHold lets the servers of a restored installation work again.
-func (a *Admin) ReleaseHold(ctx context.Context) (h hold.Hold, err error) {
-	err = a.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
-		var held bool
-		if h, held, err = hold.Look(ctx, tx); err != nil {
-			return err
-		}
-		if !held {
-			return fault.NotFound.Wrapf("the installation is not on hold")
-		}
-		return a.record(ctx, tx, "hold.release", "", rowOf("hold", "hold_restored", "archive, made_at, restored_at", "id", int64(1)), func() error {
-			return hold.Release(ctx, tx)
-		})
-	})
-	return h, err
 }
 
 // ImportCatalog replaces the catalogue by the file.
