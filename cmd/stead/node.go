@@ -164,6 +164,8 @@ type nodesCmd struct {
 	Checks      nodesChecks      `cmd:"" help:"Say whether a node makes checks of monitors, and for which region."`
 	Evacuate    nodesEvacuate    `cmd:"" help:"Move all services of a living node to others, and place no more on it."`
 	Recover     nodesRecover     `cmd:"" help:"Make the services of a dead node on others, out of their newest backups."`
+	Accounts    nodesAccounts    `cmd:"" help:"List the accounts about which machines and the database disagree, such as after a restore."`
+	Release     nodesRelease     `cmd:"" help:"Have a machine let go of an account of which no service is known: its domains are free, its files stay."`
 	Remove      nodesRemove      `cmd:"" help:"End a node: its certificate is good for nothing from then on."`
 }
 

@@ -16,6 +16,7 @@ import (
 	"stead.dev/stead/internal/commerce/wallet"
 	"stead.dev/stead/internal/front/admin"
 	"stead.dev/stead/internal/front/doctor"
+	"stead.dev/stead/internal/hosting/moves"
 	"stead.dev/stead/internal/hosting/nodes"
 	"stead.dev/stead/internal/node/adminer"
 	"stead.dev/stead/internal/node/databases"
@@ -129,6 +130,9 @@ func Examine(ctx context.Context, cfg config.Config, version string) doctor.Repo
 		Nodes: func(ctx context.Context, d *db.DB) ([]doctor.Node, error) {
 			return callNodes(ctx, cfg, nodes.New(nodes.Config{DB: d, Clock: now}))
 		},
+		Strays: func(ctx context.Context, d *db.DB) (int, error) {
+			return countStrays(ctx, cfg, nodes.New(nodes.Config{DB: d, Clock: now}))
+		},
 	})
 }
 
@@ -157,13 +161,7 @@ func callNodes(ctx context.Context, cfg config.Config, s *nodes.Service) ([]doct
 	if err != nil || len(all) == 0 {
 		return nil, err
 	}
-	if _, err := os.Stat(KeyFile(cfg)); err != nil && cfg.SecretKey == "" {
-		return nil, err // opening it would make a new one
-	}
-	if s.Box, err = openBox(cfg); err != nil {
-		return nil, err
-	}
-	control, err := s.Identity(ctx)
+	control, err := controlIdentity(ctx, cfg, s)
 	if err != nil {
 		return nil, err
 	}
@@ -174,6 +172,52 @@ func callNodes(ctx context.Context, cfg config.Config, s *nodes.Service) ([]doct
 	}
 	calls.Wait()
 	return found, nil
+}
+
+// controlIdentity is that with which nodes are called.
+func controlIdentity(ctx context.Context, cfg config.Config, s *nodes.Service) (_ *nodelink.Identity, err error) {
+	if _, err := os.Stat(KeyFile(cfg)); err != nil && cfg.SecretKey == "" {
+		return nil, err // opening it would make a new one
+	}
+	if s.Box, err = openBox(cfg); err != nil {
+		return nil, err
+	}
+	return s.Identity(ctx)
+}
+
+// countStrays counts the accounts about which the machines that answer and the database disagree.
+func countStrays(ctx context.Context, cfg config.Config, s *nodes.Service) (int, error) {
+	all, err := s.List(ctx)
+	all = slices.DeleteFunc(all, func(n nodes.Node) bool { return !n.Serves() })
+	if err != nil {
+		return 0, err
+	}
+	var machines []admin.Machine
+	add := func(of remote.Config) {
+		far := remote.New(of)
+		machines = append(machines, admin.Machine{Name: of.Name, Panel: of.Name, Ask: func(ctx context.Context) ([]panel.Resident, error) {
+			defer func() { _ = far.Close() }() // frees the connection and cannot fail
+			inventory, err := panel.Of[panel.Inventory](far, panel.CapInventory)
+			if err != nil {
+				return nil, err
+			}
+			return inventory.Residents(ctx)
+		}})
+	}
+	if cfg.NodeListen != config.Off {
+		add(remote.Config{Name: config.PanelNode, Socket: panelSocket(cfg), Timeout: lookUp})
+	}
+	if len(all) > 0 {
+		control, err := controlIdentity(ctx, cfg, s)
+		if err != nil {
+			return 0, err
+		}
+		for _, n := range all {
+			add(remote.Config{Name: nodes.PanelName(n.ID), Address: n.Address, TLS: control.Client(nodelink.NodeName(n.ID)), Timeout: lookUp})
+		}
+	}
+	c, err := admin.CompareAccounts(ctx, s.DB, machines, moves.New(moves.Config{}).LookedAfter)
+	return len(c.Data), err
 }
 
 func callNode(ctx context.Context, control *nodelink.Identity, n nodes.Node, now time.Time) doctor.Node {

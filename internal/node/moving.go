@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
+	"strings"
 	"time"
 
 	"stead.dev/stead/internal/node/accounts"
@@ -20,6 +21,18 @@ import (
 var errLeft = fmt.Errorf("%w: the account has left for another machine", panel.ErrNotFound)
 
 var _ panel.Moving = (*Node)(nil)
+
+// Residents implements panel.Inventory.
+func (n *Node) Residents(context.Context) ([]panel.Resident, error) {
+	all := []panel.Resident{}
+	for _, rec := range n.accounts.List() {
+		all = append(all, panel.Resident{
+			Ref: rec.Ref, Username: rec.Name, PrimaryDomain: rec.Domains[0].Name, CreatedAt: rec.CreatedAt, Epoch: rec.Epoch, Left: rec.Left, Arriving: rec.Arriving,
+		})
+	}
+	slices.SortFunc(all, func(a, b panel.Resident) int { return strings.Compare(a.Ref, b.Ref) })
+	return all, nil
+}
 
 // LeaveAccount implements panel.Moving.
 func (n *Node) LeaveAccount(ctx context.Context, ref string, epoch int64) error {

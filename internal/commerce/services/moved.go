@@ -31,14 +31,15 @@ func (s *Service) SetMoving(ctx context.Context, tx *db.Tx, id int64, moving boo
 }
 
 // Relocate makes another panel the one that serves a service, with the account that it has made for it there, in the next
-// epoch, which is answered. fault.Conflict: the service is not on the panel that it comes from any more, or has no account.
-func (s *Service) Relocate(ctx context.Context, tx *db.Tx, id int64, from, to string, account panel.Account) (epoch int64, err error) {
+// epoch, or in least where that is later; it is answered. fault.Conflict: the service is not on the panel that it comes from any more, or has
+// no account.
+func (s *Service) Relocate(ctx context.Context, tx *db.Tx, id int64, from, to string, account panel.Account, least int64) (epoch int64, err error) {
 	err = s.change(ctx, tx, id, func(r record) error {
 		if r.panel != from || !r.status.live() {
 			return fault.Conflict.Wrapf("services: service %d is %s on %s", id, r.status, r.panel)
 		}
 		now := r
-		now.panel, now.panelRef, now.place, now.epoch = to, account.Ref, placementOf(account), r.epoch+1
+		now.panel, now.panelRef, now.place, now.epoch = to, account.Ref, placementOf(account), max(r.epoch+1, least)
 		epoch = now.epoch
 		if err := setRelocated(ctx, tx, now); err != nil {
 			return err

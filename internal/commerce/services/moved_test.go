@@ -26,7 +26,7 @@ func TestAServiceMovesFromWhereItIs(t *testing.T) {
 		there := panel.Account{Ref: w.record(id).panelRef, Username: usernameOf(id), IPv4: "192.0.2.99", Location: "far", Nameservers: []string{"ns1.test"}}
 		move := func(from string) (epoch int64, err error) {
 			err = d.InTx(t.Context(), func(ctx context.Context, tx *db.Tx) error {
-				epoch, err = w.Relocate(ctx, tx, id, from, "node:9", there)
+				epoch, err = w.Relocate(ctx, tx, id, from, "node:9", there, 0)
 				return err
 			})
 			return epoch, err

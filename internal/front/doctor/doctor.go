@@ -68,6 +68,8 @@ type Installation struct {
 	Adminer func() bool
 	// Nodes lists the hosting machines that have joined, and calls each.
 	Nodes func(ctx context.Context, d *db.DB) ([]Node, error)
+	// Strays counts the accounts about which the hosting machines that answer and the database disagree; nil: they are not compared.
+	Strays func(ctx context.Context, d *db.DB) (int, error)
 	// Rooms tells for each plan on sale how many more services the nodes have room for; nil where services go to one panel.
 	Rooms func(ctx context.Context, d *db.DB) ([]Room, error)
 	// Unfulfillable lists the plans on sale that promise what no server has, each with what lacks.
@@ -121,6 +123,9 @@ func Examine(ctx context.Context, in Installation) Report {
 		e.look(ctx, "adminer", e.adminer)
 	}
 	e.lookAll(ctx, "nodes", e.nodes)
+	if e.Strays != nil {
+		e.look(ctx, "accounts", e.strays)
+	}
 	if e.Rooms != nil {
 		e.look(ctx, "room", e.room)
 	}

@@ -104,6 +104,22 @@ func (e *examination) nodeProblems(n Node) (findings []Check) {
 	return findings
 }
 
+// strays says that machines have accounts that the database does not know, or the other way round.
+func (e *examination) strays(ctx context.Context) Check {
+	if e.db == nil {
+		return skip("no database to look at")
+	}
+	n, err := e.Strays(ctx, e.db)
+	switch {
+	case err != nil:
+		return skip(fmt.Sprintf("they cannot be compared: %v", err))
+	case n > 0:
+		return warn("run: stead admin nodes accounts, which says what to do with each", "machines and the database disagree about %d", n)
+	default:
+		return ok("machines that answer have those that the database says")
+	}
+}
+
 // Room is how much of a plan can still be sold.
 type Room struct {
 	Plan      string

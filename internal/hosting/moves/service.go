@@ -40,9 +40,9 @@ type Services interface {
 	On(ctx context.Context, q db.Querier, panelName string) ([]site.Site, error)
 	// SetMoving keeps owners from changing a service, or ends that.
 	SetMoving(ctx context.Context, tx *db.Tx, serviceID int64, moving bool) error
-	// Relocate makes another panel serve the service, in the next epoch. fault.Conflict: it is not on the panel that it
+	// Relocate makes another panel serve the service, in the next epoch, or in least where that is later. fault.Conflict: it is not on the panel that it
 	// comes from, or has no account any more.
-	Relocate(ctx context.Context, tx *db.Tx, serviceID int64, from, to string, account panel.Account) (epoch int64, err error)
+	Relocate(ctx context.Context, tx *db.Tx, serviceID int64, from, to string, account panel.Account, least int64) (epoch int64, err error)
 	// Former lists the addresses that the service had before its moves since a time.
 	Former(ctx context.Context, q db.Querier, serviceID int64, since time.Time) ([]string, error)
 	// TellMovePlanned tells the owner that the service moves after a while.

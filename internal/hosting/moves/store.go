@@ -93,6 +93,12 @@ func leftFrom(ctx context.Context, q db.Querier, panelName string) ([]Move, erro
 		WHERE from_panel = $1 AND epoch IS NOT NULL AND step <> 'closed' AND (kind <> 'move' OR step = 'keep') ORDER BY id`, panelName)
 }
 
+// lookedAfter lists the services of which something is left on a panel, and that a move looks after.
+func lookedAfter(ctx context.Context, q db.Querier, panelName string) ([]int64, error) {
+	return db.Collect(ctx, q, func(row db.Row) (id int64, err error) { return id, row.Scan(&id) },
+		`SELECT service_id FROM moves_moves WHERE from_panel = $1 AND epoch IS NOT NULL AND step <> 'closed'`, panelName)
+}
+
 // leftOf are the panels on which something of a service is left: those that it has left, and those where a move has failed.
 func leftOf(ctx context.Context, q db.Querier, serviceID int64) ([]string, error) {
 	return db.Collect(ctx, q, func(row db.Row) (name string, err error) { return name, row.Scan(&name) },

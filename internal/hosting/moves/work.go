@@ -312,7 +312,7 @@ func (s *Service) commit(ctx context.Context, m Move) (outcome, error) {
 		}
 	}
 	o, err := s.change(ctx, m, func(ctx context.Context, tx *db.Tx, _ site.Site) (outcome, error) {
-		epoch, err := s.Services.Relocate(ctx, tx, m.ServiceID, m.From, m.To, account)
+		epoch, err := s.Services.Relocate(ctx, tx, m.ServiceID, m.From, m.To, account, 0)
 		if err != nil {
 			return outcome{}, err
 		}
@@ -545,6 +545,9 @@ func (s *Service) discard(ctx context.Context, m Move, of site.Site) error {
 		return err
 	}
 	if !gone {
+		if opened, err := s.opened(ctx, m); err != nil || opened {
+			return err
+		}
 		to, err := capability[panel.Accounts](s, m.To, panel.CapAccounts)
 		if err == nil {
 			err = to.DeleteAccount(ctx, m.ref())

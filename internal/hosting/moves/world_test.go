@@ -357,7 +357,7 @@ func (sites) SetMoving(ctx context.Context, tx *db.Tx, id int64, moving bool) er
 	return err
 }
 
-func (sites) Relocate(ctx context.Context, tx *db.Tx, id int64, from, to string, a panel.Account) (epoch int64, err error) {
+func (sites) Relocate(ctx context.Context, tx *db.Tx, id int64, from, to string, a panel.Account, _ int64) (epoch int64, err error) {
 	err = tx.QueryRow(ctx, `UPDATE test_services SET panel = $1, epoch = epoch + 1, ipv4 = $2 WHERE id = $3 AND panel = $4 AND status = 'active'
 		RETURNING epoch`, to, a.IPv4, id, from).Scan(&epoch)
 	if errors.Is(err, db.ErrNoRows) {

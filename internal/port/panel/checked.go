@@ -23,6 +23,7 @@ var checked = map[Capability]func(part any) any{
 	CapBackups:      func(part any) any { return checkedBackups{part.(Backups)} },
 	CapHandover:     func(part any) any { return checkedHandover{part.(Handover)} },
 	CapMoving:       func(part any) any { return checkedMoving{part.(Moving)} },
+	CapInventory:    func(part any) any { return checkedInventory{part.(Inventory)} },
 	CapDatabases:    func(part any) any { return checkedDatabases{part.(Databases)} },
 	CapAdminer:      func(part any) any { return checkedAdminer{part.(Adminer)} },
 	CapCron:         func(part any) any { return checkedCron{part.(Cron)} },
@@ -491,6 +492,16 @@ func (guard checkedMoving) DropAccount(ctx context.Context, ref string, epoch in
 		return err
 	}
 	return guard.part.DropAccount(ctx, ref, epoch)
+}
+
+type checkedInventory struct{ part Inventory }
+
+func (guard checkedInventory) Residents(ctx context.Context) ([]Resident, error) {
+	if err := intx.Check(ctx); err != nil {
+		var none []Resident
+		return none, err
+	}
+	return guard.part.Residents(ctx)
 }
 
 type checkedDatabases struct{ part Databases }

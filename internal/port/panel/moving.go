@@ -7,9 +7,28 @@ import (
 
 // The capabilities that take accounts from one machine to another.
 const (
-	CapMoving   Capability = "moving"
-	CapHandover Capability = "handover"
+	CapMoving    Capability = "moving"
+	CapHandover  Capability = "handover"
+	CapInventory Capability = "inventory"
 )
+
+// Inventory tells which accounts a machine has: a restored database does not know all of them. What a machine says of itself proves
+// nothing about the others.
+type Inventory interface {
+	// Residents lists the accounts that are on the machine, those that have left it among them, in the order of their refs.
+	Residents(ctx context.Context) ([]Resident, error)
+}
+
+// Resident is an account as the machine that has it knows it.
+type Resident struct {
+	Ref           string
+	Username      string
+	PrimaryDomain string
+	CreatedAt     time.Time
+	Epoch         int64 // in which it was made there
+	Left          int64 // in which it left for another machine; 0: it has not
+	Arriving      bool  // its content is still to come
+}
 
 // Moving keeps a machine from serving accounts that another machine has. The platform counts the moves of a service: its
 // epoch. A machine acts on the newest epoch of which it was told.

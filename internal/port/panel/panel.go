@@ -72,6 +72,7 @@ var capabilities = []struct {
 	{CapBackups, has[Backups](CapBackups)},
 	{CapHandover, has[Handover](CapHandover)},
 	{CapMoving, has[Moving](CapMoving)},
+	{CapInventory, has[Inventory](CapInventory)},
 	{CapDatabases, has[Databases](CapDatabases)},
 	{CapAdminer, has[Adminer](CapAdminer)},
 	{CapCron, has[Cron](CapCron)},

@@ -46,6 +46,7 @@ var (
 	_ panel.Backups      = Panel{}
 	_ panel.Handover     = Panel{}
 	_ panel.Moving       = Panel{}
+	_ panel.Inventory    = Panel{}
 	_ panel.PHP          = Panel{}
 	_ panel.Logs         = Panel{}
 	_ panel.FTP          = Panel{}
@@ -92,6 +93,7 @@ func (p Panel) PHPVersions() []string { return panel.PHPVersionsOf(p.PHP) }
 // always are the capabilities that every machine has.
 var always = []panel.Capability{
 	panel.CapAccounts, panel.CapUsage, panel.CapSites, panel.CapFiles, panel.CapArchives, panel.CapDeploys, panel.CapMoving,
+	panel.CapInventory,
 }
 
 // Can implements panel.Selective.

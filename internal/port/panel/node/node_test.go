@@ -13,7 +13,7 @@ import (
 
 // capabilities are those of a machine of directories.
 var capabilities = []panel.Capability{
-	panel.CapAccounts, panel.CapUsage, panel.CapSites, panel.CapFiles, panel.CapArchives, panel.CapDeploys, panel.CapBackups, panel.CapHandover, panel.CapMoving,
+	panel.CapAccounts, panel.CapUsage, panel.CapSites, panel.CapFiles, panel.CapArchives, panel.CapDeploys, panel.CapBackups, panel.CapHandover, panel.CapMoving, panel.CapInventory,
 }
 
 func TestSuite(t *testing.T) {

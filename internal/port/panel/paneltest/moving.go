@@ -25,6 +25,7 @@ func leaves(t *testing.T, p panel.Panel) {
 	gone("counts of an unknown account are taken", moving.TakeCounted(ctx, "unknown", panel.Counted("{}")))
 	gone("an unknown account is released", moving.ReleaseAccount(ctx, "unknown", 1))
 	create(t, p, spec)
+	stays(t, p, 0)
 	counted, err := moving.Counted(ctx, ref)
 	must(t, err)
 	if err := moving.TakeCounted(ctx, ref, counted); !errors.Is(err, panel.ErrBusy) {
@@ -65,6 +66,7 @@ func leaves(t *testing.T, p panel.Panel) {
 	gone("an account that is here is dropped", moving.DropAccount(ctx, ref, 1))
 	must(t, moving.LeaveAccount(ctx, ref, 1))
 	must(t, moving.LeaveAccount(ctx, ref, 1))
+	stays(t, p, 1)
 	must(t, moving.ForwardAccount(ctx, ref, 1, panel.Forward{HTTP: "192.0.2.9:80"}))
 	_, err = accounts.Account(ctx, ref)
 	gone("an account that has left is asked for", err)
@@ -84,6 +86,18 @@ func leaves(t *testing.T, p panel.Panel) {
 	must(t, moving.LeaveAccount(ctx, ref, 1)) // old news
 	_, err = accounts.Account(ctx, ref)
 	must(t, err)
+}
+
+// stays checks that the machine lists the account, and in which epoch it has left.
+func stays(t *testing.T, p panel.Panel, left int64) {
+	t.Helper()
+	inventory, err := panel.Of[panel.Inventory](p, panel.CapInventory)
+	must(t, err)
+	all, err := inventory.Residents(t.Context())
+	must(t, err)
+	if len(all) != 1 || all[0].Ref != ref || all[0].Username != spec.Username || all[0].PrimaryDomain != spec.PrimaryDomain || all[0].Left != left || all[0].CreatedAt.IsZero() {
+		t.Errorf("the machine lists %+v, want %s, left in %d", all, ref, left)
+	}
 }
 
 func handsOver(t *testing.T, p panel.Panel) {

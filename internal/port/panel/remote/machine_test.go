@@ -35,7 +35,7 @@ func TestMain(m *testing.M) {
 // everything are the capabilities of a machine that is given to hosting. Certificates are issued by the
 // control plane, which asks it to answer the authority's challenges.
 var everything = []panel.Capability{
-	panel.CapAccounts, panel.CapUsage, panel.CapSites, panel.CapFiles, panel.CapArchives, panel.CapDeploys, panel.CapCertificates, panel.CapBackups, panel.CapHandover, panel.CapMoving,
+	panel.CapAccounts, panel.CapUsage, panel.CapSites, panel.CapFiles, panel.CapArchives, panel.CapDeploys, panel.CapCertificates, panel.CapBackups, panel.CapHandover, panel.CapMoving, panel.CapInventory,
 	panel.CapDatabases, panel.CapAdminer, panel.CapCron, panel.CapMail, panel.CapFTP, panel.CapShell, panel.CapTerminal, panel.CapPHP, panel.CapLogs,
 }
 

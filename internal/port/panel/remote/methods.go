@@ -24,6 +24,7 @@ var Interfaces = []Capability{
 	{panel.CapBackups, reflect.TypeFor[panel.Backups]()},
 	{panel.CapHandover, reflect.TypeFor[panel.Handover]()},
 	{panel.CapMoving, reflect.TypeFor[panel.Moving]()},
+	{panel.CapInventory, reflect.TypeFor[panel.Inventory]()},
 	{panel.CapDatabases, reflect.TypeFor[panel.Databases]()},
 	{panel.CapAdminer, reflect.TypeFor[panel.Adminer]()},
 	{panel.CapCron, reflect.TypeFor[panel.Cron]()},
@@ -318,6 +319,11 @@ func (p *Panel) Proof(ctx context.Context) (string, error) {
 // DropAccount implements panel.Moving.
 func (p *Panel) DropAccount(ctx context.Context, ref string, epoch int64) error {
 	return act(ctx, p, string(panel.CapMoving)+".DropAccount", ref, epoch)
+}
+
+// Residents implements panel.Inventory.
+func (p *Panel) Residents(ctx context.Context) ([]panel.Resident, error) {
+	return call[[]panel.Resident](ctx, p, string(panel.CapInventory)+".Residents")
 }
 
 // DatabaseEngines implements panel.Databases.

@@ -30,7 +30,7 @@ func open(t *testing.T) panel.Panel {
 // certificates by an authority of its own.
 var capabilities = []panel.Capability{
 	panel.CapAccounts, panel.CapUsage, panel.CapSites, panel.CapFiles, panel.CapArchives, panel.CapDeploys, panel.CapCertificates, panel.CapIssuing,
-	panel.CapBackups, panel.CapMoving, panel.CapDatabases, panel.CapCron, panel.CapMail, panel.CapFTP, panel.CapShell, panel.CapPHP, panel.CapLogs,
+	panel.CapBackups, panel.CapMoving, panel.CapInventory, panel.CapDatabases, panel.CapCron, panel.CapMail, panel.CapFTP, panel.CapShell, panel.CapPHP, panel.CapLogs,
 }
 
 func TestSuite(t *testing.T) { paneltest.RunSuite(t, capabilities, open) }
