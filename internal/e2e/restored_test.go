@@ -125,6 +125,54 @@ func TestARestoredControlPlaneFindsItsMachinesAgain(t *testing.T) {
 	if stdout, stderr, code := other.run(t, "admin", "nodes", "accounts", "--follow"); code == 0 && strings.Contains(stdout, "moved") {
 		t.Errorf("a move was followed to a machine that is silent\n%s%s", stdout, stderr)
 	}
+	two.restart(t)
+	var followed struct {
+		Moves []struct{ From, To string }
+	}
+	other.must(t, &followed, "admin", "nodes", "accounts", "--follow")
+	if len(followed.Moves) != 1 || followed.Moves[0].From != "node1" || followed.Moves[0].To != "node2" {
+		t.Errorf("followed %+v", followed)
+	}
+	if on := other.on(t, "node2"); on["moved.example.com"].ID != moved.ID {
+		t.Errorf("on node2 are %+v", on)
+	}
+	other.must(t, &struct{}{}, "admin", "release-hold")
+
+	testkit.Eventually(t, time.Minute, func() bool {
+		status, _, err := c.call(http.MethodPost, "/api/v1/orders", fmt.Sprintf(`{"plan_id": %d, "domain": "probe.example.com"}`, c.plan()), "")
+		return err == nil && status == http.StatusCreated
+	}, "orders are taken again")
+	fresh := publish(other, "fresh.example.com")
+	if fresh.ID <= sold.ID+1000 {
+		t.Errorf("the new service is %d, and %d was sold since the backup", fresh.ID, sold.ID)
+	}
+	for _, domain := range []string{"kept.example.com", "fresh.example.com", "sold.example.com"} {
+		serves(one, domain)
+	}
+	testkit.Eventually(t, 2*time.Minute, func() bool {
+		moves.Data = nil
+		other.must(t, &moves, "admin", "moves", "list", "--service", fmt.Sprint(moved.ID))
+		return len(moves.Data) == 1 && moves.Data[0].Step == "keep"
+	}, "the move that was followed goes on as others do")
+	serves(two, "moved.example.com")
+	if found := other.disagreements(t); len(found) != 1 || found["sold.example.com"].Kind != "unknown" {
+		t.Errorf("in the end are listed %+v", found)
+	}
+
+	// Its owner buys it again: the machine lets go of the old account first, whose files stay.
+	other.must(t, &struct{}{}, "admin", "nodes", "release", "node1", fmt.Sprint(sold.ID))
+	again := publish(other, "sold.example.com")
+	serves(one, "sold.example.com")
+	if text, err := os.ReadFile(one.page(sold.ID)); err != nil || string(text) != "this is sold.example.com" || again.ID == sold.ID {
+		t.Errorf("the old files: %q %v", text, err)
+	}
+	other.must(t, &struct{}{}, "admin", "nodes", "release", "node1", fmt.Sprint(sold.ID), "--remove")
+	if _, err := os.Stat(one.page(sold.ID)); err == nil {
+		t.Error("what was removed is there")
+	}
+	if found := other.disagreements(t); len(found) != 0 {
+		t.Errorf("when all is done are listed %+v", found)
+	}
 	other.ledgerIsWhole(t)
 }
 
