@@ -1,12 +1,14 @@
 package app
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"strings"
 	"time"
 
 	"stead.dev/stead/internal/front/reseller"
+	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/money"
 	"stead.dev/stead/internal/platform/testkit"
 )
@@ -119,6 +121,17 @@ func (w *world) aTariff() int64 {
 	}
 	w.t.Fatal("the service can move to no plan")
 	return 0
+}
+
+// pendingPlanRests takes the next plan from the service: one whose time was paid by an earlier example can be replaced by no other.
+func (w *world) pendingPlanRests() {
+	w.t.Helper()
+	if err := w.db.InTx(w.t.Context(), func(ctx context.Context, tx *db.Tx) error {
+		_, err := tx.Exec(ctx, `UPDATE services SET pending_plan_id = NULL, pending_plan_at = NULL, pending_price = NULL WHERE id = $1`, w.service)
+		return err
+	}); err != nil {
+		w.t.Fatal(err)
+	}
 }
 
 func (w *world) newOrder(c customer, domain string) int64 {

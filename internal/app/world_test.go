@@ -175,6 +175,9 @@ func (w *world) readyFor(op api.Info) {
 	if strings.HasSuffix(op.Path, "/domains/{domain}/renew") {
 		w.registration = w.newRegistration()
 	}
+	if strings.HasSuffix(op.Path, "/services/{service}/tariff") {
+		w.pendingPlanRests()
+	}
 	switch op.ID {
 	case "ai.undo_run":
 		w.agent = w.newAgentWork()

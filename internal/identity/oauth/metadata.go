@@ -99,7 +99,8 @@ func AuthorizePage() api.Page {
 		Description: "For the user's browser, which is signed in by a session. Public applications must use PKCE with S256.",
 		Responses: map[string]*huma.Response{
 			"200": {Description: "The page that asks for consent, when the user has not given it yet"},
-			"302": {Description: "To redirect_uri with `code`, `state` and `iss`, or with `error`; to the sign-in page when nobody is signed in"},
+			"302": {Description: "To redirect_uri with `code`, `state` and `iss`, or with `error`"},
+			"303": {Description: "To the page of signing in when nobody is signed in; to the panel where staff are signed in as a customer"},
 			"400": {Description: "The application or its redirect_uri is not known: a page, never a redirect"},
 			"503": {
 				Description: "The database does not answer: a page",

@@ -4664,6 +4664,15 @@ export interface operations {
                 };
                 content?: never;
             };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
             401: {
                 headers: {
@@ -4747,7 +4756,7 @@ export interface operations {
                     "application/json": Record<string, never>;
                 };
             };
-            /** @description Bad Request: `malformed_json` */
+            /** @description Bad Request: `invalid_request`, `malformed_json` */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -4855,6 +4864,15 @@ export interface operations {
                 content: {
                     /** @example {} */
                     "application/json": Record<string, never>;
+                };
+            };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
@@ -5001,6 +5019,15 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
             };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
             401: {
@@ -5164,7 +5191,7 @@ export interface operations {
                     "application/json": components["schemas"]["AnnouncementsSaved"];
                 };
             };
-            /** @description Bad Request: `malformed_json` */
+            /** @description Bad Request: `invalid_request`, `malformed_json` */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -5303,6 +5330,15 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["AnnouncementsFull"];
+                };
+            };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
@@ -5471,7 +5507,7 @@ export interface operations {
                     "application/json": components["schemas"]["AnnouncementsSaved"];
                 };
             };
-            /** @description Bad Request: `malformed_json` */
+            /** @description Bad Request: `invalid_request`, `malformed_json` */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -5579,6 +5615,15 @@ export interface operations {
                 content: {
                     /** @example {} */
                     "application/json": Record<string, never>;
+                };
+            };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
@@ -5712,7 +5757,7 @@ export interface operations {
                     "application/json": components["schemas"]["Announcement"];
                 };
             };
-            /** @description Bad Request: `malformed_json` */
+            /** @description Bad Request: `invalid_request`, `malformed_json` */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -5852,6 +5897,15 @@ export interface operations {
                     "application/json": components["schemas"]["Announcement"];
                 };
             };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
             401: {
                 headers: {
@@ -5964,6 +6018,15 @@ export interface operations {
                 };
                 content?: never;
             };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
             401: {
                 headers: {
@@ -6053,7 +6116,7 @@ export interface operations {
                     "application/json": components["schemas"]["AdminArticlePicture"];
                 };
             };
-            /** @description Bad Request: `malformed_json` */
+            /** @description Bad Request: `invalid_request`, `malformed_json` */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -6161,6 +6224,15 @@ export interface operations {
                 content: {
                     /** @example {} */
                     "application/json": Record<string, never>;
+                };
+            };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
@@ -6311,6 +6383,15 @@ export interface operations {
                 };
                 content?: never;
             };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
             401: {
                 headers: {
@@ -6441,7 +6522,7 @@ export interface operations {
                     "application/json": components["schemas"]["StaffSavedArticle"];
                 };
             };
-            /** @description Bad Request: `malformed_json` */
+            /** @description Bad Request: `invalid_request`, `malformed_json` */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -6574,6 +6655,15 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["AdminArticle"];
+                };
+            };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
@@ -6709,7 +6799,7 @@ export interface operations {
                     "application/json": components["schemas"]["StaffSavedArticle"];
                 };
             };
-            /** @description Bad Request: `malformed_json` */
+            /** @description Bad Request: `invalid_request`, `malformed_json` */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -6819,6 +6909,15 @@ export interface operations {
                 content: {
                     /** @example {} */
                     "application/json": Record<string, never>;
+                };
+            };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
@@ -6949,7 +7048,7 @@ export interface operations {
                     "application/json": components["schemas"]["AdminArticle"];
                 };
             };
-            /** @description Bad Request: `malformed_json` */
+            /** @description Bad Request: `invalid_request`, `malformed_json` */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -7084,6 +7183,15 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["AdminArticle"];
+                };
+            };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
@@ -7232,6 +7340,15 @@ export interface operations {
                 };
                 content?: never;
             };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
             401: {
                 headers: {
@@ -7331,6 +7448,15 @@ export interface operations {
                 content: {
                     "application/x-ndjson": string;
                     "text/csv": string;
+                };
+            };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
@@ -7434,6 +7560,15 @@ export interface operations {
                 };
                 content?: never;
             };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
             401: {
                 headers: {
@@ -7521,7 +7656,7 @@ export interface operations {
                     "application/json": components["schemas"]["TicketsCanned"];
                 };
             };
-            /** @description Bad Request: `malformed_json` */
+            /** @description Bad Request: `invalid_request`, `malformed_json` */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -7631,6 +7766,15 @@ export interface operations {
                     "application/json": Record<string, never>;
                 };
             };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
             401: {
                 headers: {
@@ -7722,6 +7866,15 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["StaffFile"];
+                };
+            };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
@@ -7838,7 +7991,7 @@ export interface operations {
                     "application/json": components["schemas"]["CatalogReport"];
                 };
             };
-            /** @description Bad Request: `malformed_json` */
+            /** @description Bad Request: `invalid_request`, `malformed_json` */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -7994,6 +8147,15 @@ export interface operations {
                 };
                 content?: never;
             };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
             401: {
                 headers: {
@@ -8107,6 +8269,15 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["Company"];
+                };
+            };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
@@ -8231,7 +8402,7 @@ export interface operations {
                     "application/json": components["schemas"]["Company"];
                 };
             };
-            /** @description Bad Request: `malformed_json` */
+            /** @description Bad Request: `invalid_request`, `malformed_json` */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -8382,6 +8553,15 @@ export interface operations {
                 };
                 content?: never;
             };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
             401: {
                 headers: {
@@ -8484,7 +8664,7 @@ export interface operations {
                     "application/json": components["schemas"]["AdminCoupon"];
                 };
             };
-            /** @description Bad Request: `malformed_json` */
+            /** @description Bad Request: `invalid_request`, `malformed_json` */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -8614,6 +8794,15 @@ export interface operations {
                     "application/json": components["schemas"]["AdminCoupon"];
                 };
             };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
             401: {
                 headers: {
@@ -8726,6 +8915,15 @@ export interface operations {
                 };
                 content?: never;
             };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
             401: {
                 headers: {
@@ -8817,7 +9015,7 @@ export interface operations {
                     "application/json": components["schemas"]["AdminCurrencyRate"];
                 };
             };
-            /** @description Bad Request: `malformed_json` */
+            /** @description Bad Request: `invalid_request`, `malformed_json` */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -8966,6 +9164,15 @@ export interface operations {
                 };
                 content?: never;
             };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
             401: {
                 headers: {
@@ -9083,6 +9290,15 @@ export interface operations {
                     "application/json": components["schemas"]["AdminCustomerView"];
                 };
             };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
             401: {
                 headers: {
@@ -9190,7 +9406,7 @@ export interface operations {
                     "application/json": components["schemas"]["AdminBalance"];
                 };
             };
-            /** @description Bad Request: `malformed_json` */
+            /** @description Bad Request: `invalid_request`, `malformed_json` */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -9333,7 +9549,7 @@ export interface operations {
                     "application/json": components["schemas"]["AdminBalance"];
                 };
             };
-            /** @description Bad Request: `malformed_json` */
+            /** @description Bad Request: `invalid_request`, `malformed_json` */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -9490,6 +9706,15 @@ export interface operations {
                 };
                 content?: never;
             };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
             401: {
                 headers: {
@@ -9598,7 +9823,7 @@ export interface operations {
                     "application/json": components["schemas"]["AdminBalance"];
                 };
             };
-            /** @description Bad Request: `malformed_json` */
+            /** @description Bad Request: `invalid_request`, `malformed_json` */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -9733,7 +9958,7 @@ export interface operations {
                     "application/json": components["schemas"]["AdminNote"];
                 };
             };
-            /** @description Bad Request: `malformed_json` */
+            /** @description Bad Request: `invalid_request`, `malformed_json` */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -9843,6 +10068,15 @@ export interface operations {
                 content: {
                     /** @example {} */
                     "application/json": Record<string, never>;
+                };
+            };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
@@ -9962,7 +10196,7 @@ export interface operations {
                     "application/json": components["schemas"]["AdminUser"];
                 };
             };
-            /** @description Bad Request: `malformed_json` */
+            /** @description Bad Request: `invalid_request`, `malformed_json` */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -10086,7 +10320,7 @@ export interface operations {
                     "application/json": components["schemas"]["AdminSignIn"];
                 };
             };
-            /** @description Bad Request: `malformed_json` */
+            /** @description Bad Request: `invalid_request`, `malformed_json` */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -10221,7 +10455,7 @@ export interface operations {
                     "application/json": components["schemas"]["AdminUser"];
                 };
             };
-            /** @description Bad Request: `malformed_json` */
+            /** @description Bad Request: `invalid_request`, `malformed_json` */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -10356,7 +10590,7 @@ export interface operations {
                     "application/json": components["schemas"]["AdminUser"];
                 };
             };
-            /** @description Bad Request: `malformed_json` */
+            /** @description Bad Request: `invalid_request`, `malformed_json` */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -10497,6 +10731,15 @@ export interface operations {
                     "application/json": components["schemas"]["AdminDashboard"];
                 };
             };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
             401: {
                 headers: {
@@ -10570,6 +10813,15 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["StaffFile"];
+                };
+            };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
@@ -10662,7 +10914,7 @@ export interface operations {
                     "application/json": components["schemas"]["DomainsReport"];
                 };
             };
-            /** @description Bad Request: `malformed_json` */
+            /** @description Bad Request: `invalid_request`, `malformed_json` */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -10821,6 +11073,15 @@ export interface operations {
                 };
                 content?: never;
             };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
             401: {
                 headers: {
@@ -10930,6 +11191,15 @@ export interface operations {
                 };
                 content?: never;
             };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
             401: {
                 headers: {
@@ -11030,7 +11300,7 @@ export interface operations {
                     "application/json": components["schemas"]["AdminIncident"];
                 };
             };
-            /** @description Bad Request: `malformed_json` */
+            /** @description Bad Request: `invalid_request`, `malformed_json` */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -11166,7 +11436,7 @@ export interface operations {
                     "application/json": components["schemas"]["AdminIncident"];
                 };
             };
-            /** @description Bad Request: `malformed_json` */
+            /** @description Bad Request: `invalid_request`, `malformed_json` */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -11316,6 +11586,15 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
             };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
             401: {
@@ -11531,6 +11810,15 @@ export interface operations {
                     "application/pdf": string;
                 };
             };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
             401: {
                 headers: {
@@ -11669,6 +11957,15 @@ export interface operations {
                 };
                 content?: never;
             };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
             401: {
                 headers: {
@@ -11772,6 +12069,15 @@ export interface operations {
                     "application/json": components["schemas"]["AdminJob"];
                 };
             };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
             401: {
                 headers: {
@@ -11864,7 +12170,7 @@ export interface operations {
                     "application/json": Record<string, never>;
                 };
             };
-            /** @description Bad Request: `malformed_json` */
+            /** @description Bad Request: `invalid_request`, `malformed_json` */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -11972,6 +12278,15 @@ export interface operations {
                 content: {
                     /** @example {} */
                     "application/json": Record<string, never>;
+                };
+            };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
@@ -12093,6 +12408,15 @@ export interface operations {
                 };
                 content?: never;
             };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
             401: {
                 headers: {
@@ -12196,6 +12520,15 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["CompanyMail"];
+                };
+            };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
@@ -12325,7 +12658,7 @@ export interface operations {
                     "application/json": components["schemas"]["CompanyMail"];
                 };
             };
-            /** @description Bad Request: `malformed_json` */
+            /** @description Bad Request: `invalid_request`, `malformed_json` */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -12466,6 +12799,15 @@ export interface operations {
                     "application/json": components["schemas"]["CompanyMail"];
                 };
             };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
             401: {
                 headers: {
@@ -12558,6 +12900,15 @@ export interface operations {
                 content: {
                     /** @example {} */
                     "application/json": Record<string, never>;
+                };
+            };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
@@ -12677,6 +13028,15 @@ export interface operations {
                 };
                 content?: never;
             };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
             401: {
                 headers: {
@@ -12774,7 +13134,7 @@ export interface operations {
                     "application/json": components["schemas"]["AdminMaintenance"];
                 };
             };
-            /** @description Bad Request: `malformed_json` */
+            /** @description Bad Request: `invalid_request`, `malformed_json` */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -12897,6 +13257,15 @@ export interface operations {
                     "application/json": components["schemas"]["AdminMaintenance"];
                 };
             };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
             401: {
                 headers: {
@@ -12994,6 +13363,15 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["StaffMe"];
+                };
+            };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
@@ -13127,6 +13505,15 @@ export interface operations {
                 };
                 content?: never;
             };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
             401: {
                 headers: {
@@ -13236,6 +13623,15 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["AdminMove"];
+                };
+            };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
@@ -13358,7 +13754,7 @@ export interface operations {
                     "application/json": components["schemas"]["AdminMove"];
                 };
             };
-            /** @description Bad Request: `malformed_json` */
+            /** @description Bad Request: `invalid_request`, `malformed_json` */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -13519,6 +13915,15 @@ export interface operations {
                 };
                 content?: never;
             };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
             401: {
                 headers: {
@@ -13652,7 +14057,7 @@ export interface operations {
                     "application/json": components["schemas"]["AdminInvitation"];
                 };
             };
-            /** @description Bad Request: `malformed_json` */
+            /** @description Bad Request: `invalid_request`, `malformed_json` */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -13814,7 +14219,7 @@ export interface operations {
                     "application/json": components["schemas"]["AdminChangedNode"];
                 };
             };
-            /** @description Bad Request: `malformed_json` */
+            /** @description Bad Request: `invalid_request`, `malformed_json` */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -13960,6 +14365,15 @@ export interface operations {
                     "application/json": components["schemas"]["AdminNode"];
                 };
             };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
             401: {
                 headers: {
@@ -14097,7 +14511,7 @@ export interface operations {
                     "application/json": components["schemas"]["AdminEvacuation"];
                 };
             };
-            /** @description Bad Request: `malformed_json` */
+            /** @description Bad Request: `invalid_request`, `malformed_json` */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -14253,7 +14667,7 @@ export interface operations {
                     "application/json": components["schemas"]["AdminNode"];
                 };
             };
-            /** @description Bad Request: `malformed_json` */
+            /** @description Bad Request: `invalid_request`, `malformed_json` */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -14408,7 +14822,7 @@ export interface operations {
                     "application/json": components["schemas"]["AdminRecovery"];
                 };
             };
-            /** @description Bad Request: `malformed_json` */
+            /** @description Bad Request: `invalid_request`, `malformed_json` */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -14561,6 +14975,15 @@ export interface operations {
                     "application/json": components["schemas"]["AdminInvitation"];
                 };
             };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
             401: {
                 headers: {
@@ -14687,6 +15110,15 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["AdminNode"];
+                };
+            };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
@@ -14826,7 +15258,7 @@ export interface operations {
                     "application/json": components["schemas"]["AdminNode"];
                 };
             };
-            /** @description Bad Request: `malformed_json` */
+            /** @description Bad Request: `invalid_request`, `malformed_json` */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -14985,6 +15417,15 @@ export interface operations {
                 };
                 content?: never;
             };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
             401: {
                 headers: {
@@ -15099,6 +15540,15 @@ export interface operations {
                     "application/json": components["schemas"]["AdminOrderView"];
                 };
             };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
             401: {
                 headers: {
@@ -15205,7 +15655,7 @@ export interface operations {
                     "application/json": components["schemas"]["AdminRefund"];
                 };
             };
-            /** @description Bad Request: `malformed_json` */
+            /** @description Bad Request: `invalid_request`, `malformed_json` */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -15364,7 +15814,7 @@ export interface operations {
                     "application/json": components["schemas"]["AdminOrderView"];
                 };
             };
-            /** @description Bad Request: `malformed_json` */
+            /** @description Bad Request: `invalid_request`, `malformed_json` */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -15493,6 +15943,15 @@ export interface operations {
                 };
                 content?: never;
             };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
             401: {
                 headers: {
@@ -15583,7 +16042,7 @@ export interface operations {
                     "application/json": components["schemas"]["JobsLane"];
                 };
             };
-            /** @description Bad Request: `malformed_json` */
+            /** @description Bad Request: `invalid_request`, `malformed_json` */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -15709,7 +16168,7 @@ export interface operations {
                     "application/json": components["schemas"]["JobsLane"];
                 };
             };
-            /** @description Bad Request: `malformed_json` */
+            /** @description Bad Request: `invalid_request`, `malformed_json` */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -15860,6 +16319,15 @@ export interface operations {
                 };
                 content?: never;
             };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
             401: {
                 headers: {
@@ -15969,7 +16437,7 @@ export interface operations {
                     "application/json": components["schemas"]["AdminReview"];
                 };
             };
-            /** @description Bad Request: `malformed_json` */
+            /** @description Bad Request: `invalid_request`, `malformed_json` */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -16102,6 +16570,15 @@ export interface operations {
                 };
                 content?: never;
             };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
             401: {
                 headers: {
@@ -16203,6 +16680,15 @@ export interface operations {
                 };
                 content?: never;
             };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
             401: {
                 headers: {
@@ -16296,7 +16782,7 @@ export interface operations {
                     "application/json": components["schemas"]["AdminSectionlist"];
                 };
             };
-            /** @description Bad Request: `malformed_json` */
+            /** @description Bad Request: `invalid_request`, `malformed_json` */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -16456,6 +16942,15 @@ export interface operations {
                 };
                 content?: never;
             };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
             401: {
                 headers: {
@@ -16556,6 +17051,15 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["AdminService"];
+                };
+            };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
@@ -16679,7 +17183,7 @@ export interface operations {
                     "application/json": components["schemas"]["AdminMove"];
                 };
             };
-            /** @description Bad Request: `malformed_json` */
+            /** @description Bad Request: `invalid_request`, `malformed_json` */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -16817,7 +17321,7 @@ export interface operations {
                     "application/json": components["schemas"]["AdminService"];
                 };
             };
-            /** @description Bad Request: `malformed_json` */
+            /** @description Bad Request: `invalid_request`, `malformed_json` */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -16955,7 +17459,7 @@ export interface operations {
                     "application/json": components["schemas"]["AdminService"];
                 };
             };
-            /** @description Bad Request: `malformed_json` */
+            /** @description Bad Request: `invalid_request`, `malformed_json` */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -17094,7 +17598,7 @@ export interface operations {
                     "application/json": components["schemas"]["AdminService"];
                 };
             };
-            /** @description Bad Request: `malformed_json` */
+            /** @description Bad Request: `invalid_request`, `malformed_json` */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -17232,7 +17736,7 @@ export interface operations {
                     "application/json": components["schemas"]["AdminService"];
                 };
             };
-            /** @description Bad Request: `malformed_json` */
+            /** @description Bad Request: `invalid_request`, `malformed_json` */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -17370,7 +17874,7 @@ export interface operations {
                     "application/json": components["schemas"]["AdminService"];
                 };
             };
-            /** @description Bad Request: `malformed_json` */
+            /** @description Bad Request: `invalid_request`, `malformed_json` */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -17502,6 +18006,15 @@ export interface operations {
                 };
                 content?: never;
             };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
             401: {
                 headers: {
@@ -17621,6 +18134,15 @@ export interface operations {
                 };
                 content?: never;
             };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
             401: {
                 headers: {
@@ -17734,7 +18256,7 @@ export interface operations {
                     "application/json": components["schemas"]["AdminSLAMonth"];
                 };
             };
-            /** @description Bad Request: `malformed_json` */
+            /** @description Bad Request: `invalid_request`, `malformed_json` */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -17872,6 +18394,15 @@ export interface operations {
                 };
                 content?: never;
             };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
             401: {
                 headers: {
@@ -17971,7 +18502,7 @@ export interface operations {
                     "application/json": components["schemas"]["AdminUser"];
                 };
             };
-            /** @description Bad Request: `malformed_json` */
+            /** @description Bad Request: `invalid_request`, `malformed_json` */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -18095,6 +18626,15 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["AdminUser"];
+                };
+            };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
@@ -18225,6 +18765,15 @@ export interface operations {
                     "application/json": components["schemas"]["InvoicesTaxRules"];
                 };
             };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
             401: {
                 headers: {
@@ -18336,7 +18885,7 @@ export interface operations {
                     "application/json": components["schemas"]["InvoicesCompared"];
                 };
             };
-            /** @description Bad Request: `malformed_json` */
+            /** @description Bad Request: `invalid_request`, `malformed_json` */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -18447,6 +18996,15 @@ export interface operations {
                 content: {
                     /** @example {} */
                     "application/json": Record<string, never>;
+                };
+            };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
@@ -18571,6 +19129,15 @@ export interface operations {
                 };
                 content?: never;
             };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
             401: {
                 headers: {
@@ -18672,7 +19239,7 @@ export interface operations {
                     "application/json": components["schemas"]["AdminTemplate"];
                 };
             };
-            /** @description Bad Request: `malformed_json` */
+            /** @description Bad Request: `invalid_request`, `malformed_json` */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -18781,6 +19348,15 @@ export interface operations {
                     "text/html; charset=utf-8": string;
                 };
             };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
             401: {
                 headers: {
@@ -18864,6 +19440,15 @@ export interface operations {
                 };
                 content: {
                     "image/webp": string;
+                };
+            };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
@@ -18992,6 +19577,15 @@ export interface operations {
                 };
                 content?: never;
             };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
             401: {
                 headers: {
@@ -19105,6 +19699,15 @@ export interface operations {
                     "application/json": components["schemas"]["TicketsStaffThread"];
                 };
             };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
             401: {
                 headers: {
@@ -19209,7 +19812,7 @@ export interface operations {
                     "application/json": components["schemas"]["TicketsStaffTicket"];
                 };
             };
-            /** @description Bad Request: `malformed_json` */
+            /** @description Bad Request: `invalid_request`, `malformed_json` */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -19318,6 +19921,15 @@ export interface operations {
                 };
                 content: {
                     "application/octet-stream": string;
+                };
+            };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
@@ -19430,7 +20042,7 @@ export interface operations {
                     "application/json": components["schemas"]["TicketsStaffMessage"];
                 };
             };
-            /** @description Bad Request: `malformed_json` */
+            /** @description Bad Request: `invalid_request`, `malformed_json` */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -19577,6 +20189,15 @@ export interface operations {
                 };
                 content?: never;
             };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
             401: {
                 headers: {
@@ -19669,7 +20290,7 @@ export interface operations {
                     "application/json": Record<string, never>;
                 };
             };
-            /** @description Bad Request: `malformed_json` */
+            /** @description Bad Request: `invalid_request`, `malformed_json` */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -19821,6 +20442,15 @@ export interface operations {
                 };
                 content?: never;
             };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
             401: {
                 headers: {
@@ -19944,6 +20574,15 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
             };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
             401: {

@@ -361,7 +361,7 @@ export interface paths {
         };
         /**
          * Draft a support ticket from your conversation with the assistant
-         * @description Subject and text for `POST /tickets`, in your language: your last question, and what was said before, so that nobody asks again. Show it to the person who asked, and open the ticket when they agree; this operation opens none. Both are empty when nothing was asked.
+         * @description Subject and text of a support ticket, in your language: your last question, and what was said before, so that nobody asks again. Show it to the person who asked: they open the ticket in the panel, this operation opens none. Both are empty when nothing was asked.
          */
         get: operations["assistant.handover"];
         put?: never;
@@ -4250,6 +4250,26 @@ export interface paths {
          * @description What exists at `to` is refused unless `overwrite` is set. Within one service it is one step: readers see the old name or the new one.
          */
         post: operations["files.move"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/services/{service}/files/permissions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Change permissions
+         * @description `mode` is octal, as in 644. With `recursive` it is for files, and directories get `directory_mode`; what is in the directory at `path` is changed too. Symbolic links are not followed. The owner keeps reading, and opening directories; writing by everybody and the bits beyond 777 are refused. /public_html keeps its own permissions.
+         */
+        post: operations["files.chmod"];
         delete?: never;
         options?: never;
         head?: never;
@@ -9441,6 +9461,15 @@ export interface components {
             paths: string[];
             target?: string;
         };
+        FilesChmodBody: {
+            /** @description With recursive, of directories; mode with execution wherever it has reading when it is left out. */
+            directory_mode?: string;
+            /** @description Permissions in octal, as 644; with recursive, of files. */
+            mode: string;
+            path: string;
+            /** @description Also what is in the directory at path. */
+            recursive?: boolean;
+        };
         FilesContent: {
             content: string;
             /** @enum {string} */
@@ -14463,6 +14492,15 @@ export interface operations {
                     "application/json": components["schemas"]["McpManifest"];
                 };
             };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Not Found: `section_disabled` */
             404: {
                 headers: {
@@ -14557,6 +14595,15 @@ export interface operations {
                     "application/json": components["schemas"]["OauthServer"];
                 };
             };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Not Found: `section_disabled` */
             404: {
                 headers: {
@@ -14623,6 +14670,15 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["OauthResource"];
+                };
+            };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description Not Found: `section_disabled` */
@@ -14693,6 +14749,15 @@ export interface operations {
                     "application/json": components["schemas"]["OauthResource"];
                 };
             };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Not Found: `section_disabled` */
             404: {
                 headers: {
@@ -14759,6 +14824,15 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["OauthResource"];
+                };
+            };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description Not Found: `section_disabled` */
@@ -14849,6 +14923,15 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["RunsSettings"];
+                };
+            };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
@@ -14970,7 +15053,7 @@ export interface operations {
                     "application/json": components["schemas"]["RunsSettings"];
                 };
             };
-            /** @description Bad Request: `malformed_json` */
+            /** @description Bad Request: `invalid_request`, `malformed_json` */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -15117,6 +15200,15 @@ export interface operations {
                 };
                 content?: never;
             };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
             401: {
                 headers: {
@@ -15222,7 +15314,7 @@ export interface operations {
                     "application/json": components["schemas"]["MonitorsChannel"];
                 };
             };
-            /** @description Bad Request: `malformed_json` */
+            /** @description Bad Request: `invalid_request`, `malformed_json` */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -15330,6 +15422,15 @@ export interface operations {
                 content: {
                     /** @example {} */
                     "application/json": Record<string, never>;
+                };
+            };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
@@ -15448,7 +15549,7 @@ export interface operations {
                     "application/json": components["schemas"]["MonitorsChannel"];
                 };
             };
-            /** @description Bad Request: `malformed_json` */
+            /** @description Bad Request: `invalid_request`, `malformed_json` */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -15572,6 +15673,15 @@ export interface operations {
                     "application/json": components["schemas"]["MonitorsChannel"];
                 };
             };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
             401: {
                 headers: {
@@ -15687,7 +15797,7 @@ export interface operations {
                     "application/json": components["schemas"]["MonitorsChannel"];
                 };
             };
-            /** @description Bad Request: `malformed_json` */
+            /** @description Bad Request: `invalid_request`, `malformed_json` */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -15830,6 +15940,15 @@ export interface operations {
                 };
                 content?: never;
             };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
             401: {
                 headers: {
@@ -15911,6 +16030,15 @@ export interface operations {
                 content: {
                     /** @example {} */
                     "application/json": Record<string, never>;
+                };
+            };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
@@ -16045,6 +16173,15 @@ export interface operations {
                 };
                 content?: never;
             };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
             401: {
                 headers: {
@@ -16160,7 +16297,7 @@ export interface operations {
                     "application/json": components["schemas"]["OauthSecret"];
                 };
             };
-            /** @description Bad Request: `malformed_json` */
+            /** @description Bad Request: `invalid_request`, `malformed_json` */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -16287,6 +16424,15 @@ export interface operations {
                     "application/json": components["schemas"]["OauthApplication"];
                 };
             };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
             401: {
                 headers: {
@@ -16368,6 +16514,15 @@ export interface operations {
                 content: {
                     /** @example {} */
                     "application/json": Record<string, never>;
+                };
+            };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
@@ -16488,7 +16643,7 @@ export interface operations {
                     "application/json": components["schemas"]["OauthApplication"];
                 };
             };
-            /** @description Bad Request: `malformed_json` */
+            /** @description Bad Request: `invalid_request`, `malformed_json` */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -16616,6 +16771,15 @@ export interface operations {
                     "application/json": components["schemas"]["OauthSecret"];
                 };
             };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
             401: {
                 headers: {
@@ -16724,6 +16888,15 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["AssistantConversation"];
+                };
+            };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
@@ -16839,7 +17012,7 @@ export interface operations {
                     "application/json": components["schemas"]["AssistantAnswer"];
                 };
             };
-            /** @description Bad Request: `malformed_json` */
+            /** @description Bad Request: `invalid_request`, `malformed_json` */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -16949,6 +17122,15 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["AssistantDraft"];
+                };
+            };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
@@ -17091,6 +17273,15 @@ export interface operations {
                 };
                 content?: never;
             };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Not Found: `section_disabled` */
             404: {
                 headers: {
@@ -17195,6 +17386,15 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["ArticlesFullPost"];
+                };
+            };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description Not Found: `not_found`, `section_disabled` */
@@ -17397,6 +17597,15 @@ export interface operations {
                 };
                 content?: never;
             };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
             401: {
                 headers: {
@@ -17539,6 +17748,15 @@ export interface operations {
                 };
                 content?: never;
             };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
             401: {
                 headers: {
@@ -17662,6 +17880,15 @@ export interface operations {
                 };
                 content?: never;
             };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
             401: {
                 headers: {
@@ -17780,6 +18007,15 @@ export interface operations {
                 };
                 content?: never;
             };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Not Found: `section_disabled` */
             404: {
                 headers: {
@@ -17891,6 +18127,15 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
             };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
             401: {
@@ -18005,7 +18250,7 @@ export interface operations {
                     "application/json": components["schemas"]["Claim"];
                 };
             };
-            /** @description Bad Request: `malformed_json` */
+            /** @description Bad Request: `invalid_request`, `malformed_json` */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -18139,6 +18384,15 @@ export interface operations {
                     "application/json": components["schemas"]["Claim"];
                 };
             };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
             401: {
                 headers: {
@@ -18244,6 +18498,15 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["Claim"];
+                };
+            };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
@@ -18441,6 +18704,15 @@ export interface operations {
                 };
                 content?: never;
             };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
             401: {
                 headers: {
@@ -18619,7 +18891,7 @@ export interface operations {
                     "application/json": components["schemas"]["Domain"];
                 };
             };
-            /** @description Bad Request: `malformed_json` */
+            /** @description Bad Request: `invalid_request`, `malformed_json` */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -18762,6 +19034,15 @@ export interface operations {
                     "application/json": components["schemas"]["DomainsCheck"];
                 };
             };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Not Found: `section_disabled` */
             404: {
                 headers: {
@@ -18902,6 +19183,15 @@ export interface operations {
                 };
                 content?: never;
             };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Not Found: `section_disabled` */
             404: {
                 headers: {
@@ -19037,6 +19327,15 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["Domain"];
+                };
+            };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
@@ -19204,7 +19503,7 @@ export interface operations {
                     "application/json": components["schemas"]["Domain"];
                 };
             };
-            /** @description Bad Request: `malformed_json` */
+            /** @description Bad Request: `invalid_request`, `malformed_json` */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -19325,6 +19624,15 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["DomainsCode"];
+                };
+            };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
@@ -19516,7 +19824,7 @@ export interface operations {
                     "application/json": components["schemas"]["Domain"];
                 };
             };
-            /** @description Bad Request: `malformed_json` */
+            /** @description Bad Request: `invalid_request`, `malformed_json` */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -19723,7 +20031,7 @@ export interface operations {
                     "application/json": components["schemas"]["Domain"];
                 };
             };
-            /** @description Bad Request: `malformed_json` */
+            /** @description Bad Request: `invalid_request`, `malformed_json` */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -19926,7 +20234,7 @@ export interface operations {
                     "application/json": components["schemas"]["Domain"];
                 };
             };
-            /** @description Bad Request: `malformed_json` */
+            /** @description Bad Request: `invalid_request`, `malformed_json` */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -20133,7 +20441,7 @@ export interface operations {
                     "application/json": components["schemas"]["Domain"];
                 };
             };
-            /** @description Bad Request: `malformed_json` */
+            /** @description Bad Request: `invalid_request`, `malformed_json` */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -20342,7 +20650,7 @@ export interface operations {
                     "application/json": components["schemas"]["Domain"];
                 };
             };
-            /** @description Bad Request: `malformed_json` */
+            /** @description Bad Request: `invalid_request`, `malformed_json` */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -20458,6 +20766,15 @@ export interface operations {
                 };
                 content: {
                     "text/event-stream": string;
+                };
+            };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
@@ -20596,6 +20913,15 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
             };
             /** @description Not Found: `section_disabled` */
             404: {
@@ -20811,6 +21137,15 @@ export interface operations {
                 };
                 content?: never;
             };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
             401: {
                 headers: {
@@ -21025,6 +21360,15 @@ export interface operations {
                     "application/pdf": string;
                 };
             };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
             401: {
                 headers: {
@@ -21184,6 +21528,15 @@ export interface operations {
                 };
                 content?: never;
             };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Not Found: `section_disabled` */
             404: {
                 headers: {
@@ -21281,6 +21634,15 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["ArticlesFullHelp"];
+                };
+            };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description Not Found: `not_found`, `section_disabled` */
@@ -21522,6 +21884,15 @@ export interface operations {
                     "application/json": components["schemas"]["AccountMe"];
                 };
             };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
             401: {
                 headers: {
@@ -21617,7 +21988,7 @@ export interface operations {
                     "application/json": components["schemas"]["AccountMe"];
                 };
             };
-            /** @description Bad Request: `malformed_json` */
+            /** @description Bad Request: `invalid_request`, `malformed_json` */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -21763,6 +22134,15 @@ export interface operations {
                 };
                 content?: never;
             };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
             401: {
                 headers: {
@@ -21872,7 +22252,7 @@ export interface operations {
                     "application/json": components["schemas"]["ResellerNewKey"];
                 };
             };
-            /** @description Bad Request: `malformed_json` */
+            /** @description Bad Request: `invalid_request`, `malformed_json` */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -21982,6 +22362,15 @@ export interface operations {
                     "application/json": Record<string, never>;
                 };
             };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
             401: {
                 headers: {
@@ -22088,6 +22477,15 @@ export interface operations {
                     "application/json": components["schemas"]["InvoicesProfile"];
                 };
             };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
             401: {
                 headers: {
@@ -22189,7 +22587,7 @@ export interface operations {
                     "application/json": components["schemas"]["InvoicesProfile"];
                 };
             };
-            /** @description Bad Request: `malformed_json` */
+            /** @description Bad Request: `invalid_request`, `malformed_json` */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -22306,7 +22704,7 @@ export interface operations {
                     "application/json": Record<string, never>;
                 };
             };
-            /** @description Bad Request: `malformed_json` */
+            /** @description Bad Request: `invalid_request`, `malformed_json` */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -22435,6 +22833,15 @@ export interface operations {
                     "application/json": components["schemas"]["AccountClosing"];
                 };
             };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
             401: {
                 headers: {
@@ -22546,6 +22953,15 @@ export interface operations {
                 };
                 content?: never;
             };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
             401: {
                 headers: {
@@ -22627,6 +23043,15 @@ export interface operations {
                 content: {
                     /** @example {} */
                     "application/json": Record<string, never>;
+                };
+            };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
@@ -22756,6 +23181,15 @@ export interface operations {
                 };
                 content?: never;
             };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
             401: {
                 headers: {
@@ -22883,7 +23317,7 @@ export interface operations {
                     "application/json": components["schemas"]["Device"];
                 };
             };
-            /** @description Bad Request: `malformed_json` */
+            /** @description Bad Request: `invalid_request`, `malformed_json` */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -23002,7 +23436,7 @@ export interface operations {
                     "application/json": Record<string, never>;
                 };
             };
-            /** @description Bad Request: `malformed_json` */
+            /** @description Bad Request: `invalid_request`, `malformed_json` */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -23112,6 +23546,15 @@ export interface operations {
                     "application/json": Record<string, never>;
                 };
             };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
             401: {
                 headers: {
@@ -23210,7 +23653,7 @@ export interface operations {
                     "application/json": Record<string, never>;
                 };
             };
-            /** @description Bad Request: `malformed_json` */
+            /** @description Bad Request: `invalid_request`, `malformed_json` */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -23326,6 +23769,15 @@ export interface operations {
                     "application/json": components["schemas"]["Export"];
                 };
             };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
             401: {
                 headers: {
@@ -23404,6 +23856,15 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["Export"];
+                };
+            };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
@@ -23504,6 +23965,15 @@ export interface operations {
                     "application/json": Record<string, never>;
                 };
             };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
             401: {
                 headers: {
@@ -23590,6 +24060,15 @@ export interface operations {
                 };
                 content: {
                     "application/zip": string;
+                };
+            };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
@@ -23714,6 +24193,15 @@ export interface operations {
                     "application/json": components["schemas"]["Loyalty"];
                 };
             };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
             401: {
                 headers: {
@@ -23796,7 +24284,7 @@ export interface operations {
                     "application/json": Record<string, never>;
                 };
             };
-            /** @description Bad Request: `malformed_json` */
+            /** @description Bad Request: `invalid_request`, `malformed_json` */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -23908,6 +24396,15 @@ export interface operations {
                     "application/json": components["schemas"]["AccountChallenge"];
                 };
             };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
             401: {
                 headers: {
@@ -23998,6 +24495,15 @@ export interface operations {
                 content: {
                     /** @example {} */
                     "application/json": Record<string, never>;
+                };
+            };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
@@ -24099,7 +24605,7 @@ export interface operations {
                     "application/json": Record<string, never>;
                 };
             };
-            /** @description Bad Request: `malformed_json` */
+            /** @description Bad Request: `invalid_request`, `malformed_json` */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -24230,6 +24736,15 @@ export interface operations {
                     "application/json": components["schemas"]["LoyaltyReferral"];
                 };
             };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
             401: {
                 headers: {
@@ -24314,6 +24829,15 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["ReviewsOwn"];
+                };
+            };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
@@ -24443,7 +24967,7 @@ export interface operations {
                     "application/json": components["schemas"]["ReviewsOwn"];
                 };
             };
-            /** @description Bad Request: `malformed_json` */
+            /** @description Bad Request: `invalid_request`, `malformed_json` */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -24550,6 +25074,15 @@ export interface operations {
                     "application/json": Record<string, never>;
                 };
             };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
             401: {
                 headers: {
@@ -24651,6 +25184,15 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["AccountSecurity"];
+                };
+            };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
@@ -24761,6 +25303,15 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
             };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
             401: {
@@ -24882,6 +25433,15 @@ export interface operations {
                 };
                 content?: never;
             };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
             401: {
                 headers: {
@@ -24960,6 +25520,15 @@ export interface operations {
                 content: {
                     /** @example {} */
                     "application/json": Record<string, never>;
+                };
+            };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
@@ -25052,6 +25621,15 @@ export interface operations {
                 content: {
                     /** @example {} */
                     "application/json": Record<string, never>;
+                };
+            };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
@@ -25158,7 +25736,7 @@ export interface operations {
                     "application/json": components["schemas"]["AccountCodes"];
                 };
             };
-            /** @description Bad Request: `malformed_json` */
+            /** @description Bad Request: `invalid_request`, `malformed_json` */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -25265,6 +25843,15 @@ export interface operations {
                     "application/json": Record<string, never>;
                 };
             };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
             401: {
                 headers: {
@@ -25357,6 +25944,15 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["AccountEnrolment"];
+                };
+            };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
@@ -25452,6 +26048,15 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["AccountCodes"];
+                };
+            };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
@@ -25670,6 +26275,15 @@ export interface operations {
                 };
                 content?: never;
             };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
             401: {
                 headers: {
@@ -25858,7 +26472,7 @@ export interface operations {
                     "application/json": components["schemas"]["Monitor"];
                 };
             };
-            /** @description Bad Request: `malformed_json` */
+            /** @description Bad Request: `invalid_request`, `malformed_json` */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -26117,6 +26731,15 @@ export interface operations {
                     "application/json": components["schemas"]["MonitorsHistory"];
                 };
             };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
             401: {
                 headers: {
@@ -26198,6 +26821,15 @@ export interface operations {
                 content: {
                     /** @example {} */
                     "application/json": Record<string, never>;
+                };
+            };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
@@ -26396,7 +27028,7 @@ export interface operations {
                     "application/json": components["schemas"]["Monitor"];
                 };
             };
-            /** @description Bad Request: `malformed_json` */
+            /** @description Bad Request: `invalid_request`, `malformed_json` */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -26547,6 +27179,15 @@ export interface operations {
                 };
                 content?: never;
             };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
             401: {
                 headers: {
@@ -26654,6 +27295,15 @@ export interface operations {
                 };
                 content?: never;
             };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
             401: {
                 headers: {
@@ -26756,7 +27406,7 @@ export interface operations {
                     "application/json": components["schemas"]["NotificationsPreferences"];
                 };
             };
-            /** @description Bad Request: `malformed_json` */
+            /** @description Bad Request: `invalid_request`, `malformed_json` */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -26878,7 +27528,7 @@ export interface operations {
                     "application/json": components["schemas"]["NotificationsRead"];
                 };
             };
-            /** @description Bad Request: `malformed_json` */
+            /** @description Bad Request: `invalid_request`, `malformed_json` */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -27119,6 +27769,15 @@ export interface operations {
                 };
                 content?: never;
             };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
             401: {
                 headers: {
@@ -27321,7 +27980,7 @@ export interface operations {
                     "application/json": components["schemas"]["Order"];
                 };
             };
-            /** @description Bad Request: `malformed_json` */
+            /** @description Bad Request: `invalid_request`, `malformed_json` */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -27544,6 +28203,15 @@ export interface operations {
                     "application/json": components["schemas"]["Order"];
                 };
             };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
             401: {
                 headers: {
@@ -27729,6 +28397,15 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["Order"];
+                };
+            };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
@@ -27932,6 +28609,15 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["Order"];
+                };
+            };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
@@ -28166,6 +28852,15 @@ export interface operations {
                     "application/pdf": string;
                 };
             };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
             401: {
                 headers: {
@@ -28292,6 +28987,15 @@ export interface operations {
                 };
                 content?: never;
             };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Unauthorized: `api_key_invalid`, `api_key_revoked`, `unauthenticated` */
             401: {
                 headers: {
@@ -28389,6 +29093,15 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["ResellerBrand"];
+                };
+            };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description Unauthorized: `api_key_invalid`, `api_key_revoked`, `unauthenticated` */
@@ -28494,7 +29207,7 @@ export interface operations {
                     "application/json": components["schemas"]["ResellerBrand"];
                 };
             };
-            /** @description Bad Request: `malformed_json` */
+            /** @description Bad Request: `invalid_request`, `malformed_json` */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -28610,6 +29323,15 @@ export interface operations {
                 };
                 content: {
                     "application/octet-stream": string;
+                };
+            };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description Unauthorized: `api_key_invalid`, `api_key_revoked`, `unauthenticated` */
@@ -28843,6 +29565,15 @@ export interface operations {
                 };
                 content?: never;
             };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Unauthorized: `api_key_invalid`, `api_key_revoked`, `unauthenticated` */
             401: {
                 headers: {
@@ -28984,6 +29715,15 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
             };
             /** @description Unauthorized: `api_key_invalid`, `api_key_revoked`, `unauthenticated` */
             401: {
@@ -29159,6 +29899,15 @@ export interface operations {
                     "application/json": components["schemas"]["CatalogResoldPlan"];
                 };
             };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Unauthorized: `api_key_invalid`, `api_key_revoked`, `unauthenticated` */
             401: {
                 headers: {
@@ -29281,6 +30030,15 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
             };
             /** @description Unauthorized: `api_key_invalid`, `api_key_revoked`, `unauthenticated` */
             401: {
@@ -29405,6 +30163,15 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
             };
             /** @description Unauthorized: `api_key_invalid`, `api_key_revoked`, `unauthenticated` */
             401: {
@@ -29588,6 +30355,15 @@ export interface operations {
                     "application/json": components["schemas"]["ResellerClientOne"];
                 };
             };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Unauthorized: `api_key_invalid`, `api_key_revoked`, `unauthenticated` */
             401: {
                 headers: {
@@ -29672,6 +30448,15 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["Clock"];
+                };
+            };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description Unauthorized: `api_key_invalid`, `api_key_revoked`, `unauthenticated` */
@@ -29760,7 +30545,7 @@ export interface operations {
                     "application/json": components["schemas"]["Clock"];
                 };
             };
-            /** @description Bad Request: `malformed_json` */
+            /** @description Bad Request: `invalid_request`, `malformed_json` */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -29880,6 +30665,15 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["Clock"];
+                };
+            };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description Unauthorized: `api_key_invalid`, `api_key_revoked`, `unauthenticated` */
@@ -30021,6 +30815,15 @@ export interface operations {
                 };
                 content?: never;
             };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Unauthorized: `api_key_invalid`, `api_key_revoked`, `unauthenticated` */
             401: {
                 headers: {
@@ -30134,7 +30937,7 @@ export interface operations {
                     "application/json": components["schemas"]["Claim"];
                 };
             };
-            /** @description Bad Request: `malformed_json` */
+            /** @description Bad Request: `invalid_request`, `malformed_json` */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -30268,6 +31071,15 @@ export interface operations {
                     "application/json": components["schemas"]["Claim"];
                 };
             };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Unauthorized: `api_key_invalid`, `api_key_revoked`, `unauthenticated` */
             401: {
                 headers: {
@@ -30373,6 +31185,15 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["Claim"];
+                };
+            };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description Unauthorized: `api_key_invalid`, `api_key_revoked`, `unauthenticated` */
@@ -30570,6 +31391,15 @@ export interface operations {
                 };
                 content?: never;
             };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Unauthorized: `api_key_invalid`, `api_key_revoked`, `unauthenticated` */
             401: {
                 headers: {
@@ -30748,7 +31578,7 @@ export interface operations {
                     "application/json": components["schemas"]["Domain"];
                 };
             };
-            /** @description Bad Request: `malformed_json` */
+            /** @description Bad Request: `invalid_request`, `malformed_json` */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -30912,6 +31742,15 @@ export interface operations {
                 };
                 content?: never;
             };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Unauthorized: `api_key_invalid`, `api_key_revoked`, `unauthenticated` */
             401: {
                 headers: {
@@ -31070,6 +31909,15 @@ export interface operations {
                 };
                 content?: never;
             };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Unauthorized: `api_key_invalid`, `api_key_revoked`, `unauthenticated` */
             401: {
                 headers: {
@@ -31223,6 +32071,15 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["Domain"];
+                };
+            };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description Unauthorized: `api_key_invalid`, `api_key_revoked`, `unauthenticated` */
@@ -31390,7 +32247,7 @@ export interface operations {
                     "application/json": components["schemas"]["Domain"];
                 };
             };
-            /** @description Bad Request: `malformed_json` */
+            /** @description Bad Request: `invalid_request`, `malformed_json` */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -31511,6 +32368,15 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["DomainsCode"];
+                };
+            };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description Unauthorized: `api_key_invalid`, `api_key_revoked`, `unauthenticated` */
@@ -31702,7 +32568,7 @@ export interface operations {
                     "application/json": components["schemas"]["Domain"];
                 };
             };
-            /** @description Bad Request: `malformed_json` */
+            /** @description Bad Request: `invalid_request`, `malformed_json` */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -31909,7 +32775,7 @@ export interface operations {
                     "application/json": components["schemas"]["Domain"];
                 };
             };
-            /** @description Bad Request: `malformed_json` */
+            /** @description Bad Request: `invalid_request`, `malformed_json` */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -32112,7 +32978,7 @@ export interface operations {
                     "application/json": components["schemas"]["Domain"];
                 };
             };
-            /** @description Bad Request: `malformed_json` */
+            /** @description Bad Request: `invalid_request`, `malformed_json` */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -32319,7 +33185,7 @@ export interface operations {
                     "application/json": components["schemas"]["Domain"];
                 };
             };
-            /** @description Bad Request: `malformed_json` */
+            /** @description Bad Request: `invalid_request`, `malformed_json` */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -32528,7 +33394,7 @@ export interface operations {
                     "application/json": components["schemas"]["Domain"];
                 };
             };
-            /** @description Bad Request: `malformed_json` */
+            /** @description Bad Request: `invalid_request`, `malformed_json` */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -32688,6 +33554,15 @@ export interface operations {
                 };
                 content?: never;
             };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Unauthorized: `api_key_invalid`, `api_key_revoked`, `unauthenticated` */
             401: {
                 headers: {
@@ -32795,6 +33670,15 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["WebhooksEventWith"];
+                };
+            };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description Unauthorized: `api_key_invalid`, `api_key_revoked`, `unauthenticated` */
@@ -32915,7 +33799,7 @@ export interface operations {
                     "application/json": components["schemas"]["WebhooksEventWith"];
                 };
             };
-            /** @description Bad Request: `malformed_json` */
+            /** @description Bad Request: `invalid_request`, `malformed_json` */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -33174,6 +34058,15 @@ export interface operations {
                 };
                 content?: never;
             };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Unauthorized: `api_key_invalid`, `api_key_revoked`, `unauthenticated` */
             401: {
                 headers: {
@@ -33388,6 +34281,15 @@ export interface operations {
                     "application/pdf": string;
                 };
             };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Unauthorized: `api_key_invalid`, `api_key_revoked`, `unauthenticated` */
             401: {
                 headers: {
@@ -33515,6 +34417,15 @@ export interface operations {
                 };
                 content?: never;
             };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Unauthorized: `api_key_invalid`, `api_key_revoked`, `unauthenticated` */
             401: {
                 headers: {
@@ -33627,6 +34538,15 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
             };
             /** @description Unauthorized: `api_key_invalid`, `api_key_revoked`, `unauthenticated` */
             401: {
@@ -33906,6 +34826,15 @@ export interface operations {
                     "application/json": components["schemas"]["ResellerMe"];
                 };
             };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Unauthorized: `api_key_invalid`, `api_key_revoked`, `unauthenticated` */
             401: {
                 headers: {
@@ -34022,7 +34951,7 @@ export interface operations {
                     "application/json": components["schemas"]["ResellerMe"];
                 };
             };
-            /** @description Bad Request: `malformed_json` */
+            /** @description Bad Request: `invalid_request`, `malformed_json` */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -34146,6 +35075,15 @@ export interface operations {
                     "application/json": components["schemas"]["InvoicesProfile"];
                 };
             };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Unauthorized: `api_key_invalid`, `api_key_revoked`, `unauthenticated` */
             401: {
                 headers: {
@@ -34247,7 +35185,7 @@ export interface operations {
                     "application/json": components["schemas"]["InvoicesProfile"];
                 };
             };
-            /** @description Bad Request: `malformed_json` */
+            /** @description Bad Request: `invalid_request`, `malformed_json` */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -34488,6 +35426,15 @@ export interface operations {
                 };
                 content?: never;
             };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Unauthorized: `api_key_invalid`, `api_key_revoked`, `unauthenticated` */
             401: {
                 headers: {
@@ -34673,6 +35620,15 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["Order"];
+                };
+            };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description Unauthorized: `api_key_invalid`, `api_key_revoked`, `unauthenticated` */
@@ -34867,7 +35823,7 @@ export interface operations {
                     "application/json": components["schemas"]["ResellerQuote"];
                 };
             };
-            /** @description Bad Request: `malformed_json` */
+            /** @description Bad Request: `invalid_request`, `malformed_json` */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -35023,6 +35979,15 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
             };
             /** @description Unauthorized: `api_key_invalid`, `api_key_revoked`, `unauthenticated` */
             401: {
@@ -35207,6 +36172,15 @@ export interface operations {
                 };
                 content?: never;
             };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Unauthorized: `api_key_invalid`, `api_key_revoked`, `unauthenticated` */
             401: {
                 headers: {
@@ -35372,7 +36346,7 @@ export interface operations {
                     "application/json": components["schemas"]["ServicesResold"];
                 };
             };
-            /** @description Bad Request: `malformed_json` */
+            /** @description Bad Request: `invalid_request`, `malformed_json` */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -35558,6 +36532,15 @@ export interface operations {
                     "application/json": components["schemas"]["ServicesResold"];
                 };
             };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Unauthorized: `api_key_invalid`, `api_key_revoked`, `unauthenticated` */
             401: {
                 headers: {
@@ -35709,6 +36692,15 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["ServicesResold"];
+                };
+            };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description Unauthorized: `api_key_invalid`, `api_key_revoked`, `unauthenticated` */
@@ -35882,7 +36874,7 @@ export interface operations {
                     "application/json": components["schemas"]["ServicesResold"];
                 };
             };
-            /** @description Bad Request: `malformed_json` */
+            /** @description Bad Request: `invalid_request`, `malformed_json` */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -36049,6 +37041,15 @@ export interface operations {
                 };
                 content?: never;
             };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Unauthorized: `api_key_invalid`, `api_key_revoked`, `unauthenticated` */
             401: {
                 headers: {
@@ -36180,7 +37181,7 @@ export interface operations {
                     "application/json": components["schemas"]["Addon"];
                 };
             };
-            /** @description Bad Request: `malformed_json` */
+            /** @description Bad Request: `invalid_request`, `malformed_json` */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -36359,6 +37360,15 @@ export interface operations {
                 };
                 content?: never;
             };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Unauthorized: `api_key_invalid`, `api_key_revoked`, `unauthenticated` */
             401: {
                 headers: {
@@ -36473,6 +37483,15 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["Addon"];
+                };
+            };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description Unauthorized: `api_key_invalid`, `api_key_revoked`, `unauthenticated` */
@@ -36633,6 +37652,15 @@ export interface operations {
                 };
                 content?: never;
             };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Unauthorized: `api_key_invalid`, `api_key_revoked`, `unauthenticated` */
             401: {
                 headers: {
@@ -36760,7 +37788,7 @@ export interface operations {
                     "application/json": components["schemas"]["Backup"];
                 };
             };
-            /** @description Bad Request: `malformed_json` */
+            /** @description Bad Request: `invalid_request`, `malformed_json` */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -36926,7 +37954,7 @@ export interface operations {
                     "application/json": components["schemas"]["Backup"];
                 };
             };
-            /** @description Bad Request: `malformed_json` */
+            /** @description Bad Request: `invalid_request`, `malformed_json` */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -37099,6 +38127,15 @@ export interface operations {
                 };
                 content?: never;
             };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Unauthorized: `api_key_invalid`, `api_key_revoked`, `unauthenticated` */
             401: {
                 headers: {
@@ -37220,7 +38257,7 @@ export interface operations {
                     "application/json": components["schemas"]["Database"];
                 };
             };
-            /** @description Bad Request: `malformed_json` */
+            /** @description Bad Request: `invalid_request`, `malformed_json` */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -37339,6 +38376,15 @@ export interface operations {
                 content: {
                     /** @example {} */
                     "application/json": Record<string, never>;
+                };
+            };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description Unauthorized: `api_key_invalid`, `api_key_revoked`, `unauthenticated` */
@@ -37501,6 +38547,15 @@ export interface operations {
                 };
                 content?: never;
             };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Unauthorized: `api_key_invalid`, `api_key_revoked`, `unauthenticated` */
             401: {
                 headers: {
@@ -37636,7 +38691,7 @@ export interface operations {
                     "application/json": components["schemas"]["HostingDomain"];
                 };
             };
-            /** @description Bad Request: `malformed_json` */
+            /** @description Bad Request: `invalid_request`, `malformed_json` */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -37746,6 +38801,15 @@ export interface operations {
                 content: {
                     /** @example {} */
                     "application/json": Record<string, never>;
+                };
+            };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description Unauthorized: `api_key_invalid`, `api_key_revoked`, `unauthenticated` */
@@ -37877,6 +38941,15 @@ export interface operations {
                 };
                 content?: never;
             };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Unauthorized: `api_key_invalid`, `api_key_revoked`, `unauthenticated` */
             401: {
                 headers: {
@@ -37963,6 +39036,15 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["ResellerLink"];
+                };
+            };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description Unauthorized: `api_key_invalid`, `api_key_revoked`, `unauthenticated` */
@@ -38175,6 +39257,15 @@ export interface operations {
                 };
                 content?: never;
             };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Unauthorized: `api_key_invalid`, `api_key_revoked`, `unauthenticated` */
             401: {
                 headers: {
@@ -38362,7 +39453,7 @@ export interface operations {
                     "application/json": components["schemas"]["Mailbox"];
                 };
             };
-            /** @description Bad Request: `malformed_json` */
+            /** @description Bad Request: `invalid_request`, `malformed_json` */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -38481,6 +39572,15 @@ export interface operations {
                 content: {
                     /** @example {} */
                     "application/json": Record<string, never>;
+                };
+            };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description Unauthorized: `api_key_invalid`, `api_key_revoked`, `unauthenticated` */
@@ -38656,7 +39756,7 @@ export interface operations {
                     "application/json": components["schemas"]["ServicesRenewal"];
                 };
             };
-            /** @description Bad Request: `malformed_json` */
+            /** @description Bad Request: `invalid_request`, `malformed_json` */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -38794,7 +39894,7 @@ export interface operations {
                     "application/json": components["schemas"]["ResellerPassword"];
                 };
             };
-            /** @description Bad Request: `malformed_json` */
+            /** @description Bad Request: `invalid_request`, `malformed_json` */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -38978,6 +40078,15 @@ export interface operations {
                     "application/json": components["schemas"]["ServicesResold"];
                 };
             };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Unauthorized: `api_key_invalid`, `api_key_revoked`, `unauthenticated` */
             401: {
                 headers: {
@@ -39151,6 +40260,15 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
             };
             /** @description Unauthorized: `api_key_invalid`, `api_key_revoked`, `unauthenticated` */
             401: {
@@ -39328,7 +40446,7 @@ export interface operations {
                     "application/json": components["schemas"]["CertificatesRequested"];
                 };
             };
-            /** @description Bad Request: `malformed_json` */
+            /** @description Bad Request: `invalid_request`, `malformed_json` */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -39523,7 +40641,7 @@ export interface operations {
                     "application/json": components["schemas"]["ServicesResold"];
                 };
             };
-            /** @description Bad Request: `malformed_json` */
+            /** @description Bad Request: `invalid_request`, `malformed_json` */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -39739,7 +40857,7 @@ export interface operations {
                     "application/json": components["schemas"]["ServicesTariffChange"];
                 };
             };
-            /** @description Bad Request: `malformed_json` */
+            /** @description Bad Request: `invalid_request`, `malformed_json` */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -39919,6 +41037,15 @@ export interface operations {
                 };
                 content?: never;
             };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Unauthorized: `api_key_invalid`, `api_key_revoked`, `unauthenticated` */
             401: {
                 headers: {
@@ -40078,6 +41205,15 @@ export interface operations {
                     "application/json": components["schemas"]["ServicesResold"];
                 };
             };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Unauthorized: `api_key_invalid`, `api_key_revoked`, `unauthenticated` */
             401: {
                 headers: {
@@ -40228,6 +41364,15 @@ export interface operations {
                     "application/json": components["schemas"]["HostingUsage"];
                 };
             };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Unauthorized: `api_key_invalid`, `api_key_revoked`, `unauthenticated` */
             401: {
                 headers: {
@@ -40370,6 +41515,15 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["ResellerStats"];
+                };
+            };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description Unauthorized: `api_key_invalid`, `api_key_revoked`, `unauthenticated` */
@@ -40590,6 +41744,15 @@ export interface operations {
                 };
                 content?: never;
             };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Unauthorized: `api_key_invalid`, `api_key_revoked`, `unauthenticated` */
             401: {
                 headers: {
@@ -40727,6 +41890,15 @@ export interface operations {
                 };
                 content?: never;
             };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Unauthorized: `api_key_invalid`, `api_key_revoked`, `unauthenticated` */
             401: {
                 headers: {
@@ -40850,7 +42022,7 @@ export interface operations {
                     "application/json": components["schemas"]["WalletTopup"];
                 };
             };
-            /** @description Bad Request: `malformed_json` */
+            /** @description Bad Request: `invalid_request`, `malformed_json` */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -40995,6 +42167,15 @@ export interface operations {
                     "application/json": components["schemas"]["WalletTopup"];
                 };
             };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Unauthorized: `api_key_invalid`, `api_key_revoked`, `unauthenticated` */
             401: {
                 headers: {
@@ -41134,6 +42315,15 @@ export interface operations {
                 };
                 content?: never;
             };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Unauthorized: `api_key_invalid`, `api_key_revoked`, `unauthenticated` */
             401: {
                 headers: {
@@ -41257,6 +42447,15 @@ export interface operations {
                 };
                 content?: never;
             };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Unauthorized: `api_key_invalid`, `api_key_revoked`, `unauthenticated` */
             401: {
                 headers: {
@@ -41368,7 +42567,7 @@ export interface operations {
                     "application/json": components["schemas"]["WebhooksSecret"];
                 };
             };
-            /** @description Bad Request: `malformed_json` */
+            /** @description Bad Request: `invalid_request`, `malformed_json` */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -41476,6 +42675,15 @@ export interface operations {
                 content: {
                     /** @example {} */
                     "application/json": Record<string, never>;
+                };
+            };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description Unauthorized: `api_key_invalid`, `api_key_revoked`, `unauthenticated` */
@@ -41596,7 +42804,7 @@ export interface operations {
                     "application/json": components["schemas"]["WebhooksEndpoint"];
                 };
             };
-            /** @description Bad Request: `malformed_json` */
+            /** @description Bad Request: `invalid_request`, `malformed_json` */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -41733,7 +42941,7 @@ export interface operations {
                     "application/json": components["schemas"]["WebhooksSecret"];
                 };
             };
-            /** @description Bad Request: `malformed_json` */
+            /** @description Bad Request: `invalid_request`, `malformed_json` */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -41856,6 +43064,15 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["WebhooksDelivery"];
+                };
+            };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description Unauthorized: `api_key_invalid`, `api_key_revoked`, `unauthenticated` */
@@ -41994,6 +43211,15 @@ export interface operations {
                 };
                 content?: never;
             };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Not Found: `section_disabled` */
             404: {
                 headers: {
@@ -42116,6 +43342,15 @@ export interface operations {
                 };
                 content?: never;
             };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
             401: {
                 headers: {
@@ -42237,7 +43472,7 @@ export interface operations {
                     "application/json": components["schemas"]["Scan"];
                 };
             };
-            /** @description Bad Request: `malformed_json` */
+            /** @description Bad Request: `invalid_request`, `malformed_json` */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -42395,6 +43630,15 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
             };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
             401: {
@@ -42560,6 +43804,15 @@ export interface operations {
                 };
                 content?: never;
             };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
             401: {
                 headers: {
@@ -42683,6 +43936,15 @@ export interface operations {
                     "application/json": components["schemas"]["ScansPosture"];
                 };
             };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
             401: {
                 headers: {
@@ -42800,6 +44062,15 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["SlaUptime"];
+                };
+            };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
@@ -42933,6 +44204,15 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["Service"];
+                };
+            };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
@@ -43078,7 +44358,7 @@ export interface operations {
                     "application/json": components["schemas"]["Service"];
                 };
             };
-            /** @description Bad Request: `malformed_json` */
+            /** @description Bad Request: `invalid_request`, `malformed_json` */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -43245,6 +44525,15 @@ export interface operations {
                 };
                 content?: never;
             };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
             401: {
                 headers: {
@@ -43376,7 +44665,7 @@ export interface operations {
                     "application/json": components["schemas"]["Addon"];
                 };
             };
-            /** @description Bad Request: `malformed_json` */
+            /** @description Bad Request: `invalid_request`, `malformed_json` */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -43555,6 +44844,15 @@ export interface operations {
                 };
                 content?: never;
             };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
             401: {
                 headers: {
@@ -43669,6 +44967,15 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["Addon"];
+                };
+            };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
@@ -43820,6 +45127,15 @@ export interface operations {
                 };
                 content?: never;
             };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
             401: {
                 headers: {
@@ -43934,7 +45250,7 @@ export interface operations {
                     "application/json": components["schemas"]["RunsApproval"];
                 };
             };
-            /** @description Bad Request: `malformed_json` */
+            /** @description Bad Request: `invalid_request`, `malformed_json` */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -44103,6 +45419,15 @@ export interface operations {
                     "application/json": components["schemas"]["InsightsAudit"];
                 };
             };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
             401: {
                 headers: {
@@ -44244,6 +45569,15 @@ export interface operations {
                 };
                 content?: never;
             };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
             401: {
                 headers: {
@@ -44370,6 +45704,15 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["Run"];
+                };
+            };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
@@ -44517,6 +45860,15 @@ export interface operations {
                 };
                 content?: never;
             };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
             401: {
                 headers: {
@@ -44648,6 +46000,15 @@ export interface operations {
                     "application/json": components["schemas"]["RunsStory"];
                 };
             };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
             401: {
                 headers: {
@@ -44731,6 +46092,15 @@ export interface operations {
                 content: {
                     /** @example {} */
                     "application/json": Record<string, never>;
+                };
+            };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
@@ -44878,6 +46248,15 @@ export interface operations {
                 };
                 content?: never;
             };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
             401: {
                 headers: {
@@ -44995,7 +46374,7 @@ export interface operations {
                     "application/json": components["schemas"]["Insight"];
                 };
             };
-            /** @description Bad Request: `malformed_json` */
+            /** @description Bad Request: `invalid_request`, `malformed_json` */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -45161,7 +46540,7 @@ export interface operations {
                     "text/event-stream": string;
                 };
             };
-            /** @description Bad Request: `malformed_json` */
+            /** @description Bad Request: `invalid_request`, `malformed_json` */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -45316,6 +46695,15 @@ export interface operations {
                     "application/json": components["schemas"]["Run"];
                 };
             };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
             401: {
                 headers: {
@@ -45444,6 +46832,15 @@ export interface operations {
                     "application/json": components["schemas"]["Run"];
                 };
             };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
             401: {
                 headers: {
@@ -45538,6 +46935,15 @@ export interface operations {
                 };
                 content: {
                     "text/event-stream": string;
+                };
+            };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
@@ -45677,7 +47083,7 @@ export interface operations {
                     "application/json": components["schemas"]["Run"];
                 };
             };
-            /** @description Bad Request: `malformed_json` */
+            /** @description Bad Request: `invalid_request`, `malformed_json` */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -45862,6 +47268,15 @@ export interface operations {
                 };
                 content?: never;
             };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
             401: {
                 headers: {
@@ -45989,7 +47404,7 @@ export interface operations {
                     "application/json": components["schemas"]["Backup"];
                 };
             };
-            /** @description Bad Request: `malformed_json` */
+            /** @description Bad Request: `invalid_request`, `malformed_json` */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -46107,6 +47522,15 @@ export interface operations {
                 };
                 content: {
                     "application/gzip": string;
+                };
+            };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
@@ -46257,7 +47681,7 @@ export interface operations {
                     "application/json": components["schemas"]["Backup"];
                 };
             };
-            /** @description Bad Request: `malformed_json` */
+            /** @description Bad Request: `invalid_request`, `malformed_json` */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -46423,6 +47847,15 @@ export interface operations {
                 };
                 content?: never;
             };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
             401: {
                 headers: {
@@ -46538,7 +47971,7 @@ export interface operations {
                     "application/json": components["schemas"]["CronJob"];
                 };
             };
-            /** @description Bad Request: `malformed_json` */
+            /** @description Bad Request: `invalid_request`, `malformed_json` */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -46648,6 +48081,15 @@ export interface operations {
                 content: {
                     /** @example {} */
                     "application/json": Record<string, never>;
+                };
+            };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
@@ -46774,7 +48216,7 @@ export interface operations {
                     "application/json": components["schemas"]["CronJob"];
                 };
             };
-            /** @description Bad Request: `malformed_json` */
+            /** @description Bad Request: `invalid_request`, `malformed_json` */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -46938,6 +48380,15 @@ export interface operations {
                 };
                 content?: never;
             };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
             401: {
                 headers: {
@@ -47059,7 +48510,7 @@ export interface operations {
                     "application/json": components["schemas"]["Database"];
                 };
             };
-            /** @description Bad Request: `malformed_json` */
+            /** @description Bad Request: `invalid_request`, `malformed_json` */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -47180,6 +48631,15 @@ export interface operations {
                     "application/json": Record<string, never>;
                 };
             };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
             401: {
                 headers: {
@@ -47278,6 +48738,15 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["DatabasesOpened"];
+                };
+            };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
@@ -47430,6 +48899,15 @@ export interface operations {
                 };
                 content?: never;
             };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
             401: {
                 headers: {
@@ -47549,7 +49027,7 @@ export interface operations {
                     "application/json": components["schemas"]["FilesRelease"];
                 };
             };
-            /** @description Bad Request: `malformed_json` */
+            /** @description Bad Request: `invalid_request`, `malformed_json` */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -47820,7 +49298,7 @@ export interface operations {
                     "application/json": components["schemas"]["FilesPlan"];
                 };
             };
-            /** @description Bad Request: `malformed_json` */
+            /** @description Bad Request: `invalid_request`, `malformed_json` */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -47960,7 +49438,7 @@ export interface operations {
                     "application/json": components["schemas"]["FilesRelease"];
                 };
             };
-            /** @description Bad Request: `malformed_json` */
+            /** @description Bad Request: `invalid_request`, `malformed_json` */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -48139,6 +49617,15 @@ export interface operations {
                 };
                 content?: never;
             };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
             401: {
                 headers: {
@@ -48302,7 +49789,7 @@ export interface operations {
                     "application/json": components["schemas"]["DnsRecord"] | components["schemas"]["DnsImport"];
                 };
             };
-            /** @description Bad Request: `malformed_json` */
+            /** @description Bad Request: `invalid_request`, `malformed_json` */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -48412,6 +49899,15 @@ export interface operations {
                 content: {
                     /** @example {} */
                     "application/json": Record<string, never>;
+                };
+            };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
@@ -48543,7 +50039,7 @@ export interface operations {
                     "application/json": components["schemas"]["DnsRecord"];
                 };
             };
-            /** @description Bad Request: `malformed_json` */
+            /** @description Bad Request: `invalid_request`, `malformed_json` */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -48721,6 +50217,15 @@ export interface operations {
                 };
                 content?: never;
             };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
             401: {
                 headers: {
@@ -48856,7 +50361,7 @@ export interface operations {
                     "application/json": components["schemas"]["HostingDomain"];
                 };
             };
-            /** @description Bad Request: `malformed_json` */
+            /** @description Bad Request: `invalid_request`, `malformed_json` */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -48966,6 +50471,15 @@ export interface operations {
                 content: {
                     /** @example {} */
                     "application/json": Record<string, never>;
+                };
+            };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
@@ -49113,7 +50627,7 @@ export interface operations {
                     "application/json": components["schemas"]["HostingDomain"];
                 };
             };
-            /** @description Bad Request: `malformed_json` */
+            /** @description Bad Request: `invalid_request`, `malformed_json` */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -49232,6 +50746,15 @@ export interface operations {
                 };
                 content: {
                     "text/event-stream": string;
+                };
+            };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
@@ -49358,6 +50881,15 @@ export interface operations {
                 };
                 content?: never;
             };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
             401: {
                 headers: {
@@ -49453,6 +50985,15 @@ export interface operations {
                 content: {
                     /** @example {} */
                     "application/json": Record<string, never>;
+                };
+            };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
@@ -49624,7 +51165,7 @@ export interface operations {
                     "application/json": components["schemas"]["FilesArchive"];
                 };
             };
-            /** @description Bad Request: `malformed_json` */
+            /** @description Bad Request: `invalid_request`, `malformed_json` */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -49763,6 +51304,15 @@ export interface operations {
                     "application/json": components["schemas"]["FilesContent"];
                 };
             };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
             401: {
                 headers: {
@@ -49883,7 +51433,7 @@ export interface operations {
                     "application/json": components["schemas"]["FilesEntry"];
                 };
             };
-            /** @description Bad Request: `malformed_json` */
+            /** @description Bad Request: `invalid_request`, `malformed_json` */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -50034,7 +51584,7 @@ export interface operations {
                     "application/json": components["schemas"]["FilesEntry"];
                 };
             };
-            /** @description Bad Request: `malformed_json` */
+            /** @description Bad Request: `invalid_request`, `malformed_json` */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -50175,7 +51725,7 @@ export interface operations {
                     "application/json": components["schemas"]["FilesEntry"];
                 };
             };
-            /** @description Bad Request: `malformed_json` */
+            /** @description Bad Request: `invalid_request`, `malformed_json` */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -50295,6 +51845,15 @@ export interface operations {
                 content: {
                     "application/octet-stream": string;
                     "application/zip": string;
+                };
+            };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
@@ -50421,7 +51980,7 @@ export interface operations {
                     "application/json": components["schemas"]["FilesEntry"];
                 };
             };
-            /** @description Bad Request: `malformed_json` */
+            /** @description Bad Request: `invalid_request`, `malformed_json` */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -50476,6 +52035,148 @@ export interface operations {
                 };
             };
             /** @description Unprocessable Entity: `already_exists`, `disk_full`, `limit_reached`, `path_not_allowed`, `service_not_active`, `service_suspended`, `unsupported_operation`, `validation_failed` */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too Many Requests: `rate_limited` */
+            429: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Bad Gateway: `panel_unreachable` */
+            502: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Service Unavailable: `panel_busy`, `unavailable` */
+            503: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    "files.chmod": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the service */
+                service: number;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "path": "/public_html/index.html",
+                 *       "mode": "640"
+                 *     }
+                 */
+                "application/json": components["schemas"]["FilesChmodBody"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "etag": "5f2c1a",
+                     *       "link_target": "link target",
+                     *       "mime": "text/html",
+                     *       "mode": "0644",
+                     *       "modified_at": "2026-11-21T10:00:00Z",
+                     *       "name": "Shop of Anna",
+                     *       "owner": "s7",
+                     *       "path": "/public_html/index.html",
+                     *       "size_bytes": 20480,
+                     *       "type": "file"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["FilesEntry"];
+                };
+            };
+            /** @description Bad Request: `invalid_request`, `malformed_json` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Forbidden: `account_suspended`, `insufficient_scope`, `sandbox_read_only` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Not Found: `not_found`, `section_disabled` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Request Entity Too Large: `payload_too_large` */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unsupported Media Type: `unsupported_media_type` */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unprocessable Entity: `path_not_allowed`, `service_not_active`, `service_suspended`, `unsupported_operation`, `validation_failed` */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -50587,6 +52288,15 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
             };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
             401: {
@@ -50869,6 +52579,15 @@ export interface operations {
                 };
                 content?: never;
             };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
             401: {
                 headers: {
@@ -50981,7 +52700,7 @@ export interface operations {
                     "application/json": components["schemas"]["AccessFtp"];
                 };
             };
-            /** @description Bad Request: `malformed_json` */
+            /** @description Bad Request: `invalid_request`, `malformed_json` */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -51091,6 +52810,15 @@ export interface operations {
                 content: {
                     /** @example {} */
                     "application/json": Record<string, never>;
+                };
+            };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
@@ -51235,6 +52963,15 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
             };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
             401: {
@@ -51446,6 +53183,15 @@ export interface operations {
                 };
                 content?: never;
             };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
             401: {
                 headers: {
@@ -51633,7 +53379,7 @@ export interface operations {
                     "application/json": components["schemas"]["Mailbox"];
                 };
             };
-            /** @description Bad Request: `malformed_json` */
+            /** @description Bad Request: `invalid_request`, `malformed_json` */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -51752,6 +53498,15 @@ export interface operations {
                 content: {
                     /** @example {} */
                     "application/json": Record<string, never>;
+                };
+            };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
@@ -51953,7 +53708,7 @@ export interface operations {
                     "application/json": components["schemas"]["Mailbox"];
                 };
             };
-            /** @description Bad Request: `malformed_json` */
+            /** @description Bad Request: `invalid_request`, `malformed_json` */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -52107,6 +53862,15 @@ export interface operations {
                 };
                 content?: never;
             };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
             401: {
                 headers: {
@@ -52199,6 +53963,15 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["CredentialsPassword"];
+                };
+            };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
@@ -52312,6 +54085,15 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["CredentialsShown"];
+                };
+            };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
@@ -52440,6 +54222,15 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["PhpWire"];
+                };
+            };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
@@ -52582,7 +54373,7 @@ export interface operations {
                     "application/json": components["schemas"]["PhpWire"];
                 };
             };
-            /** @description Bad Request: `malformed_json` */
+            /** @description Bad Request: `invalid_request`, `malformed_json` */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -52773,7 +54564,7 @@ export interface operations {
                     "application/json": components["schemas"]["ServicesRenewal"];
                 };
             };
-            /** @description Bad Request: `malformed_json` */
+            /** @description Bad Request: `invalid_request`, `malformed_json` */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -52949,6 +54740,15 @@ export interface operations {
                     "application/json": components["schemas"]["Service"];
                 };
             };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
             401: {
                 headers: {
@@ -53062,6 +54862,15 @@ export interface operations {
                     "application/json": components["schemas"]["AccessShell"];
                 };
             };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
             401: {
                 headers: {
@@ -53166,7 +54975,7 @@ export interface operations {
                     "application/json": components["schemas"]["AccessShell"];
                 };
             };
-            /** @description Bad Request: `malformed_json` */
+            /** @description Bad Request: `invalid_request`, `malformed_json` */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -53312,6 +55121,15 @@ export interface operations {
                 };
                 content?: never;
             };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
             401: {
                 headers: {
@@ -53415,7 +55233,7 @@ export interface operations {
                     "application/json": components["schemas"]["AccessKey"];
                 };
             };
-            /** @description Bad Request: `malformed_json` */
+            /** @description Bad Request: `invalid_request`, `malformed_json` */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -53525,6 +55343,15 @@ export interface operations {
                 content: {
                     /** @example {} */
                     "application/json": Record<string, never>;
+                };
+            };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
@@ -53691,6 +55518,15 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
             };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
             401: {
@@ -53868,7 +55704,7 @@ export interface operations {
                     "application/json": components["schemas"]["CertificatesRequested"];
                 };
             };
-            /** @description Bad Request: `malformed_json` */
+            /** @description Bad Request: `invalid_request`, `malformed_json` */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -54018,6 +55854,15 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["LogsStatistics"];
+                };
+            };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
@@ -54218,7 +56063,7 @@ export interface operations {
                     "application/json": components["schemas"]["ServicesTariffChange"];
                 };
             };
-            /** @description Bad Request: `malformed_json` */
+            /** @description Bad Request: `invalid_request`, `malformed_json` */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -54398,6 +56243,15 @@ export interface operations {
                 };
                 content?: never;
             };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
             401: {
                 headers: {
@@ -54502,6 +56356,15 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["TemplatesInstallation"];
+                };
+            };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
@@ -54612,7 +56475,7 @@ export interface operations {
                     "application/json": components["schemas"]["TemplatesInstallation"];
                 };
             };
-            /** @description Bad Request: `malformed_json` */
+            /** @description Bad Request: `invalid_request`, `malformed_json` */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -54798,6 +56661,15 @@ export interface operations {
                     "application/json": components["schemas"]["HostingUsage"];
                 };
             };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
             401: {
                 headers: {
@@ -54955,6 +56827,15 @@ export interface operations {
                     "application/json": components["schemas"]["Status"];
                 };
             };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Not Found: `section_disabled` */
             404: {
                 headers: {
@@ -55084,6 +56965,15 @@ export interface operations {
                 };
                 content?: never;
             };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Not Found: `section_disabled` */
             404: {
                 headers: {
@@ -55186,6 +57076,15 @@ export interface operations {
                 };
                 content?: never;
             };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
             401: {
                 headers: {
@@ -55195,7 +57094,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Forbidden: `account_suspended`, `insufficient_scope` */
+            /** @description Forbidden: `account_suspended`, `forbidden`, `insufficient_scope` */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -55286,7 +57185,7 @@ export interface operations {
                     "application/json": components["schemas"]["Ticket"];
                 };
             };
-            /** @description Bad Request: `malformed_json` */
+            /** @description Bad Request: `invalid_request`, `malformed_json` */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -55304,7 +57203,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Forbidden: `account_suspended`, `insufficient_scope`, `sandbox_read_only` */
+            /** @description Forbidden: `account_suspended`, `forbidden`, `insufficient_scope`, `sandbox_read_only` */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -55422,6 +57321,15 @@ export interface operations {
                     "application/json": components["schemas"]["TicketsThread"];
                 };
             };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
             401: {
                 headers: {
@@ -55431,7 +57339,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Forbidden: `account_suspended`, `insufficient_scope` */
+            /** @description Forbidden: `account_suspended`, `forbidden`, `insufficient_scope` */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -55506,6 +57414,15 @@ export interface operations {
                     "application/octet-stream": string;
                 };
             };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
             401: {
                 headers: {
@@ -55515,7 +57432,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Forbidden: `account_suspended`, `insufficient_scope` */
+            /** @description Forbidden: `account_suspended`, `forbidden`, `insufficient_scope` */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -55589,6 +57506,15 @@ export interface operations {
                     "application/json": Record<string, never>;
                 };
             };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
             401: {
                 headers: {
@@ -55598,7 +57524,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Forbidden: `account_suspended`, `insufficient_scope`, `sandbox_read_only` */
+            /** @description Forbidden: `account_suspended`, `forbidden`, `insufficient_scope`, `sandbox_read_only` */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -55705,7 +57631,7 @@ export interface operations {
                     "application/json": components["schemas"]["TicketsMessage"];
                 };
             };
-            /** @description Bad Request: `malformed_json` */
+            /** @description Bad Request: `invalid_request`, `malformed_json` */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -55723,7 +57649,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Forbidden: `account_suspended`, `insufficient_scope`, `sandbox_read_only` */
+            /** @description Forbidden: `account_suspended`, `forbidden`, `insufficient_scope`, `sandbox_read_only` */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -55815,6 +57741,15 @@ export interface operations {
                     "application/json": Record<string, never>;
                 };
             };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
             401: {
                 headers: {
@@ -55824,7 +57759,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Forbidden: `account_suspended`, `insufficient_scope`, `sandbox_read_only` */
+            /** @description Forbidden: `account_suspended`, `forbidden`, `insufficient_scope`, `sandbox_read_only` */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -56042,6 +57977,15 @@ export interface operations {
                 };
                 content?: never;
             };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
             401: {
                 headers: {
@@ -56162,7 +58106,7 @@ export interface operations {
                     "application/json": components["schemas"]["WalletChoices"];
                 };
             };
-            /** @description Bad Request: `malformed_json` */
+            /** @description Bad Request: `invalid_request`, `malformed_json` */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -56326,6 +58270,15 @@ export interface operations {
                 };
                 content?: never;
             };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
             401: {
                 headers: {
@@ -56438,6 +58391,15 @@ export interface operations {
                 };
                 content?: never;
             };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
             401: {
                 headers: {
@@ -56519,6 +58481,15 @@ export interface operations {
                 content: {
                     /** @example {} */
                     "application/json": Record<string, never>;
+                };
+            };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
@@ -56691,6 +58662,15 @@ export interface operations {
                 };
                 content?: never;
             };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
             401: {
                 headers: {
@@ -56771,6 +58751,15 @@ export interface operations {
                 };
                 content: {
                     "text/csv": string;
+                };
+            };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
@@ -56896,7 +58885,7 @@ export interface operations {
                     "application/json": components["schemas"]["WalletTopup"];
                 };
             };
-            /** @description Bad Request: `malformed_json` */
+            /** @description Bad Request: `invalid_request`, `malformed_json` */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -57041,6 +59030,15 @@ export interface operations {
                     "application/json": components["schemas"]["WalletTopup"];
                 };
             };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
             401: {
                 headers: {
@@ -57180,6 +59178,15 @@ export interface operations {
                 };
                 content?: never;
             };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
             401: {
                 headers: {
@@ -57266,6 +59273,15 @@ export interface operations {
                 };
                 content: {
                     "text/csv": string;
+                };
+            };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description Unauthorized: `token_expired`, `token_revoked`, `unauthenticated` */
@@ -57355,6 +59371,15 @@ export interface operations {
                     "image/svg+xml": string;
                 };
             };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Not Found: `not_found`, `section_disabled` */
             404: {
                 headers: {
@@ -57435,6 +59460,15 @@ export interface operations {
                     "application/json": components["schemas"]["MonitorsShield"];
                 };
             };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Not Found: `not_found`, `section_disabled` */
             404: {
                 headers: {
@@ -57506,6 +59540,15 @@ export interface operations {
                 };
                 content: {
                     "image/svg+xml": string;
+                };
+            };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description Not Found: `not_found`, `section_disabled` */
@@ -57583,8 +59626,15 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description To redirect_uri with `code`, `state` and `iss`, or with `error`; to the sign-in page when nobody is signed in */
+            /** @description To redirect_uri with `code`, `state` and `iss`, or with `error` */
             302: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description To the page of signing in when nobody is signed in; to the panel where staff are signed in as a customer */
+            303: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -58102,6 +60152,15 @@ export interface operations {
                     "text/html; charset=utf-8": string;
                 };
             };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Not Found: `not_found`, `section_disabled` */
             404: {
                 headers: {
@@ -58167,6 +60226,15 @@ export interface operations {
                 };
                 content: {
                     "image/webp": string;
+                };
+            };
+            /** @description Bad Request: `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description Not Found: `not_found`, `section_disabled` */

@@ -1,8 +1,9 @@
 import { createFileRoute } from "@tanstack/react-router";
 
 import { there } from "~/app/there";
-import { monitor, ranges, type Range } from "~/features/monitors/api";
+import { monitor } from "~/features/monitors/api";
 import { MonitorPage } from "~/features/monitors/MonitorPage";
+import { ranges, type Range } from "~/features/monitors/ranges";
 
 export const Route = createFileRoute("/monitors/$monitor")({
   validateSearch: (search: Record<string, unknown>): { range?: Range } => ({

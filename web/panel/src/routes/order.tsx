@@ -1,7 +1,7 @@
 import { createFileRoute } from "@tanstack/react-router";
 
 import { catalog } from "~/features/order/api";
-import { readChoice } from "~/features/order/choice";
+import { readChoice } from "~/features/order/search";
 import { OrderForm } from "~/features/order/OrderForm";
 
 export const Route = createFileRoute("/order")({

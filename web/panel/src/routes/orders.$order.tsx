@@ -2,7 +2,7 @@ import { createFileRoute } from "@tanstack/react-router";
 
 import { there } from "~/app/there";
 import { order } from "~/features/order/api";
-import { readChoice } from "~/features/order/choice";
+import { readChoice } from "~/features/order/search";
 import { OrderPage, type Extras } from "~/features/order/OrderPage";
 import { billing } from "~/ui/billing";
 

@@ -1,7 +1,7 @@
 import { createFileRoute } from "@tanstack/react-router";
 
 import { orders, type Order } from "~/features/order/api";
-import { statuses } from "~/features/order/choice";
+import { statuses } from "~/features/order/search";
 import { OrderList } from "~/features/order/OrderList";
 
 export const Route = createFileRoute("/orders/")({

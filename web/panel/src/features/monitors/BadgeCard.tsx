@@ -3,7 +3,8 @@ import { useState } from "react";
 
 import { Copy } from "~/ui/Copy";
 
-import { ranges, type MonitorStory } from "./api";
+import type { MonitorStory } from "./api";
+import { ranges } from "./ranges";
 import { t } from "./texts";
 
 const metrics = ["uptime", "response", "status", "tls"] as const;

@@ -32,12 +32,13 @@ import { SectionCard } from "~/ui/SectionCard";
 import { Status } from "~/ui/Status";
 import { When } from "~/ui/When";
 
-import { deleteMonitor, monitor, ranges, updateMonitor, type MonitorStory, type Outage, type Range } from "./api";
+import { deleteMonitor, monitor, updateMonitor, type MonitorStory, type Outage } from "./api";
 import { BadgeCard } from "./BadgeCard";
 import { Chart } from "./Chart";
 import { uptime } from "./format";
 import { MonitorFormDialog } from "./MonitorForm";
 import { MonitorStatus } from "./status";
+import { ranges, type Range } from "./ranges";
 import { t } from "./texts";
 
 export function MonitorPage({ id, range, onRange }: { id: number; range: Range; onRange: (range: Range) => void }) {

@@ -4,6 +4,8 @@ import { api, call } from "~/api/client";
 import { allPages } from "~/api/pages";
 import type { components } from "~/api/schema";
 
+import type { Range } from "./ranges";
+
 export type Monitor = components["schemas"]["Monitor"];
 export type MonitorStory = components["schemas"]["MonitorsHistory"];
 export type Outage = components["schemas"]["MonitorsOutage"];
@@ -12,9 +14,6 @@ export type Settings = components["schemas"]["MonitorsSettingsIn"];
 export type Channel = components["schemas"]["MonitorsChannel"];
 export type NewChannel = components["schemas"]["MonitorsAddChannelBody"];
 type ChannelSettings = components["schemas"]["MonitorsChannelSettings"];
-export type Range = MonitorStory["history"]["range"];
-
-export const ranges = ["24h", "7d", "30d", "90d"] as const satisfies readonly Range[];
 
 /** A first check is on its way. A heartbeat waits for its job, which may take a day. */
 const expected = (monitor: Monitor | MonitorStory) => monitor.status === "pending" && monitor.type !== "heartbeat";

@@ -53,10 +53,10 @@ import {
   readAddons,
   saving,
   writeAddons,
-  type Choice,
   type Quantities,
 } from "./choice";
 import classes from "./OrderForm.module.css";
+import type { Choice } from "./search";
 import { t } from "./texts";
 
 interface Props {

@@ -12,7 +12,7 @@ import { Pager } from "~/ui/Pager";
 import { When } from "~/ui/When";
 
 import { orders, type Order } from "./api";
-import { statuses } from "./choice";
+import { statuses } from "./search";
 import { OrderStatus } from "./status";
 import { t } from "./texts";
 

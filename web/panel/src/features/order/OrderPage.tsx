@@ -38,7 +38,8 @@ import {
   type DomainCheck,
   type Order,
 } from "./api";
-import { addonPrice, isAgreed, isHeld, readAddons, registrationOf, type Choice } from "./choice";
+import { addonPrice, isAgreed, isHeld, readAddons, registrationOf } from "./choice";
+import type { Choice } from "./search";
 import { OrderStatus } from "./status";
 import { t } from "./texts";
 

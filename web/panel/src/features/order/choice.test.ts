@@ -1,17 +1,8 @@
 import { expect, test } from "vitest";
 
 import type { Addon, Plan } from "./api";
-import {
-  addonPrice,
-  domainProblem,
-  isAgreed,
-  isHeld,
-  readAddons,
-  readChoice,
-  registrationOf,
-  saving,
-  writeAddons,
-} from "./choice";
+import { addonPrice, domainProblem, isAgreed, isHeld, readAddons, registrationOf, saving, writeAddons } from "./choice";
+import { readChoice } from "./search";
 
 const usd = (cents: number) => ({ usd_cents: cents, amount: cents, currency: "USD", display: "" });
 const plan = {

@@ -1,1 +1,0 @@
-import{Oi as e,Yr as t,ti as n,zr as r}from"./main-DVHMzeM0.js";var i=e();function a({facts:e}){return(0,i.jsx)(r,{gap:6,component:`dl`,m:0,children:e.map(([e,r])=>(0,i.jsxs)(n,{justify:`space-between`,gap:`xs`,children:[(0,i.jsx)(t,{component:`dt`,size:`sm`,c:`dimmed`,children:e}),(0,i.jsx)(t,{component:`dd`,m:0,size:`sm`,children:r})]},e))})}export{a as t};

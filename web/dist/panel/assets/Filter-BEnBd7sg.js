@@ -1,1 +1,0 @@
-import{c as e,it as t}from"./shared-CtQYx6Gj.js";import{Oi as n}from"./main-DVHMzeM0.js";var r=n();function i({label:n,value:i,options:a,all:o=e(`filter.all`),onChange:s,mb:c}){return(0,r.jsx)(t,{label:n,value:i??``,onChange:e=>s(e.currentTarget.value||void 0),data:[{value:``,label:o},...a.map(([e,t])=>({value:e,label:t}))],maw:260,mb:c})}export{i as t};

@@ -1,1 +1,0 @@
-import{Br as e,Oi as t,ri as n}from"./main-DVHMzeM0.js";var r=t();function i({icon:t,label:i,onClick:a}){return(0,r.jsx)(e,{label:i,children:(0,r.jsx)(n,{variant:`subtle`,"aria-label":i,onClick:a,children:(0,r.jsx)(t,{size:16,"aria-hidden":!0})})})}export{i as t};

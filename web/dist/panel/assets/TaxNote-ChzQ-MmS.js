@@ -1,1 +1,0 @@
-import{Jn as e,Oi as t,Yr as n}from"./main-DVHMzeM0.js";import{M as r}from"./shared-CtQYx6Gj.js";var i=t();function a({tax:t,name:a}){return t.usd_cents<=0?null:(0,i.jsx)(n,{size:`sm`,c:`dimmed`,children:e(`tax.added`,{amount:r(t),name:a})})}export{a as t};

@@ -1,1 +1,0 @@
-import{Oi as e,or as t}from"./main-DVHMzeM0.js";var n=e();function r(){return(0,n.jsx)(`input`,{className:`visually-hidden`,autoComplete:`username`,readOnly:!0,tabIndex:-1,"aria-hidden":!0,value:t.account?.email??``})}export{r as t};

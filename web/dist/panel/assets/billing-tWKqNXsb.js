@@ -1,1 +1,0 @@
-import{Tt as e,gr as t,wt as n}from"./main-DVHMzeM0.js";var r=t({queryKey:[`billing`],queryFn:({signal:t})=>e(n.GET(`/api/v1/me/billing`,{signal:t}))});export{r as t};

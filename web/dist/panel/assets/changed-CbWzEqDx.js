@@ -1,1 +1,0 @@
-import{Lr as e,rn as t}from"./main-DVHMzeM0.js";function n(){let n=e();return async e=>{await n.invalidateQueries({queryKey:[`staff`]}),t(e)}}export{n as t};

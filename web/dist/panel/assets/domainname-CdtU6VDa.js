@@ -1,0 +1,1 @@
+var e=e=>e.trim().toLowerCase().replace(/^https?:\/\//,``).replace(/[/?#].*$/,``).replace(/\.$/,``);export{e as t};

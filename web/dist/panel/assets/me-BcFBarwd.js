@@ -1,1 +1,0 @@
-import{Tt as e,gr as t,wt as n}from"./main-DVHMzeM0.js";var r=t({queryKey:[`me`],queryFn:({signal:t})=>e(n.GET(`/api/v1/me`,{signal:t}))});export{r as t};

@@ -1,1 +1,0 @@
-import{Wn as e,hr as t,or as n}from"./main-DVHMzeM0.js";import{n as r}from"./api-Db-tMt-7.js";var i=async({context:i,params:a})=>{let o=Number(a.service);if(!Number.isSafeInteger(o)||o<1)throw t();if(!n.client)try{await i.queryClient.ensureQueryData(r(o))}catch(n){if(n instanceof e&&n.status===404)throw t()}};export{i as loader};

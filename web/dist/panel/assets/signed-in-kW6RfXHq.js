@@ -1,1 +1,0 @@
-import{Oi as e,ga as t,or as n,t as r,tn as i,ya as a,zn as o}from"./main-DVHMzeM0.js";var s=a(t(),1),c=e();function l(){return(0,s.useEffect)(()=>{o.postMessage(r(n)),window.close()},[]),(0,c.jsx)(`p`,{children:i(`session.close`)})}var u=l;export{u as component};

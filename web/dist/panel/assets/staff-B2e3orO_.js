@@ -1,1 +1,0 @@
-import{Yn as e}from"./main-DVHMzeM0.js";import{t}from"./start-B8H6PwrJ.js";var n,r=()=>n??=e({uz:()=>t(()=>import(`./staff.uz-gBhHA8We.js`),[]),ru:()=>t(()=>import(`./staff.ru-CXCUv33w.js`),[]),en:()=>t(()=>import(`./staff.en-Beqne9Nf.js`),[])});export{r as t};

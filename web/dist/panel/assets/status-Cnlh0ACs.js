@@ -1,1 +1,0 @@
-import{s as e}from"./shared-CtQYx6Gj.js";import{t}from"./texts-Dy71CYeF.js";import{Oi as n}from"./main-DVHMzeM0.js";var r=n(),i={open:`busy`,waiting:`warn`,answered:`good`,closed:`neutral`};function a({status:n}){return(0,r.jsx)(e,{tone:i[n],label:t(`status.${n}`)})}export{a as t};

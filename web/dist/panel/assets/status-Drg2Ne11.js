@@ -1,1 +1,0 @@
-import{s as e}from"./shared-CtQYx6Gj.js";import{t}from"./texts-_0DH5D0P.js";import{Oi as n}from"./main-DVHMzeM0.js";var r=n(),i={pending:`busy`,provisioning:`busy`,active:`good`,past_due:`warn`,suspended:`bad`,terminating:`busy`,terminated:`neutral`,failed:`bad`,cancelled:`neutral`};function a({status:n}){return(0,r.jsx)(e,{tone:i[n],label:t(`status.${n}`)})}export{a as t};

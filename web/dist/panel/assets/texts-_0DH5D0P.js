@@ -1,1 +1,0 @@
-import{$n as e}from"./main-DVHMzeM0.js";var t=e(`services`);export{t};

@@ -1,0 +1,1 @@
+import{Nn as e}from"./main-w-0mloOr.js";var t=e(`support`);export{t};

@@ -1,1 +1,0 @@
-import{Wn as e,hr as t}from"./main-DVHMzeM0.js";async function n(n,r){try{await n.fetchQuery(r)}catch(n){if(n instanceof e&&n.status===404)throw t()}}export{n as t};

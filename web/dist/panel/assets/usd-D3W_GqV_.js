@@ -1,1 +1,0 @@
-import{M as e}from"./shared-CtQYx6Gj.js";var t=t=>e({amount:t,currency:`USD`});export{t};
