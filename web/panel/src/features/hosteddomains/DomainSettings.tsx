@@ -46,7 +46,7 @@ export function DomainSettings({
       )}
       {!proven && (
         <Proof
-          domain={domain.name}
+          domain={domain.displaced_name ?? domain.name}
           record={verification.record}
           nameservers={verification.nameservers}
           onLooked={onChange}

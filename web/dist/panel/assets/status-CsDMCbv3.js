@@ -1,1 +1,0 @@
-import{r as e}from"./often-BrHnSg9R.js";import{t}from"./texts-gHh5sSB3.js";import{li as n}from"./main-w-0mloOr.js";var r=n(),i={open:`busy`,waiting:`warn`,answered:`good`,closed:`neutral`};function a({status:n}){return(0,r.jsx)(e,{tone:i[n],label:t(`status.${n}`)})}export{a as t};

@@ -1,1 +1,0 @@
-import{r as e}from"./often-BrHnSg9R.js";import{t}from"./texts-Bxl84qs0.js";import{li as n}from"./main-w-0mloOr.js";var r=n(),i={pending:`busy`,provisioning:`busy`,active:`good`,past_due:`warn`,suspended:`bad`,terminating:`busy`,terminated:`neutral`,failed:`bad`,cancelled:`neutral`};function a({status:n}){return(0,r.jsx)(e,{tone:i[n],label:t(`status.${n}`)})}export{a as t};

@@ -1,1 +1,0 @@
-import{Nn as e}from"./main-w-0mloOr.js";var t=e(`staffservices`);export{t};
