@@ -184,18 +184,8 @@ func disagreements(ctx context.Context, q db.Querier, m Machine, said []panel.Re
 		told[r.Ref] = true
 		l, has := byRef[r.Ref]
 		d := Disagreement{Ref: r.Ref, Username: r.Username, Domain: r.PrimaryDomain, Service: l.panel, Epoch: max(r.Epoch, r.Left), MadeAt: &r.CreatedAt, service: l}
-		switch {
-		case r.Left > 0 && has && l.panel == m.Panel && l.live && r.Left > l.epoch:
-			d.Kind = MovedAccount
-		case r.Left > 0 && !slices.ContainsFunc(known, func(id int64) bool { return strconv.FormatInt(id, 10) == r.Ref }):
-			d.Kind = LeftAccount
-		case r.Left > 0 || r.Arriving && has:
-			continue
-		case !has:
-			d.Kind = UnknownAccount
-		case l.panel != m.Panel:
-			d.Kind = DoubleAccount
-		default:
+		lookedAfter := slices.ContainsFunc(known, func(id int64) bool { return strconv.FormatInt(id, 10) == r.Ref })
+		if d.Kind = kindOf(r, m.Panel, l, has, lookedAfter); d.Kind == "" {
 			continue
 		}
 		all = append(all, d)
@@ -206,6 +196,25 @@ func disagreements(ctx context.Context, q db.Querier, m Machine, said []panel.Re
 		}
 	}
 	return all, nil
+}
+
+// kindOf says what is wrong with an account that a panel has; empty when nothing is. has tells that the service is known, lookedAfter that
+// a move removes in the end what is left of it on the panel.
+func kindOf(r panel.Resident, on string, service located, has, lookedAfter bool) string {
+	switch {
+	case r.Left > 0 && has && service.panel == on && service.live && r.Left > service.epoch:
+		return MovedAccount
+	case r.Left > 0 && !lookedAfter:
+		return LeftAccount
+	case r.Left > 0 || r.Arriving && has:
+		return ""
+	case !has:
+		return UnknownAccount
+	case service.panel != on && !(lookedAfter && r.Epoch < service.epoch): // else its move has the panel let go of it soon
+		return DoubleAccount
+	default:
+		return ""
+	}
 }
 
 // machines are those that are asked: the nodes that have joined, and the one of the server on this machine.

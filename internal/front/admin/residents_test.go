@@ -1,6 +1,35 @@
 package admin
 
-import "testing"
+import (
+	"testing"
+
+	"stead.dev/stead/internal/port/panel"
+)
+
+func TestWhatIsWrongWithAnAccount(t *testing.T) {
+	t.Parallel()
+	here, elsewhere := located{id: 7, panel: "node:1", epoch: 2, live: true}, located{id: 7, panel: "node:2", epoch: 2, live: true}
+	for name, c := range map[string]struct {
+		of               panel.Resident
+		service          located
+		has, lookedAfter bool
+		want             string
+	}{
+		"it serves":                           {panel.Resident{Epoch: 2}, here, true, false, ""},
+		"no service":                          {panel.Resident{Epoch: 1}, located{}, false, false, UnknownAccount},
+		"it arrives for a move":               {panel.Resident{Epoch: 3, Arriving: true}, elsewhere, true, false, ""},
+		"it left after the backup":            {panel.Resident{Epoch: 2, Left: 3}, here, true, false, MovedAccount},
+		"it left, a move removes the rest":    {panel.Resident{Epoch: 1, Left: 2}, elsewhere, true, true, ""},
+		"it left, and nothing removes it":     {panel.Resident{Epoch: 1, Left: 2}, elsewhere, true, false, LeftAccount},
+		"its move is about to have it let go": {panel.Resident{Epoch: 1}, elsewhere, true, true, ""},
+		"it has not let go":                   {panel.Resident{Epoch: 1}, elsewhere, true, false, DoubleAccount},
+		"it has a newer one in a move":        {panel.Resident{Epoch: 3}, elsewhere, true, true, DoubleAccount},
+	} {
+		if got := kindOf(c.of, "node:1", c.service, c.has, c.lookedAfter); got != c.want {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+	}
+}
 
 // TestNoMachineGetsAServiceByItsWordAlone: what a node that is in somebody else's hands says of itself changes nothing.
 func TestNoMachineGetsAServiceByItsWordAlone(t *testing.T) {
