@@ -53,6 +53,9 @@ func plan(ctx context.Context, d *db.DB, from fs.FS) ([]Planned, error) {
 			return nil, fmt.Errorf("schema: plan: %w", err)
 		}
 		for _, statement := range statements(string(text)) {
+			if strings.Contains(statement, "SET lock_timeout") { // or RESET
+				continue
+			}
 			does := Planned{Migration: state.Source.Path, Statement: statement}
 			does.Table, does.Waits = effect(statement)
 			if strings.HasPrefix(statement, "CREATE ") && strings.Contains(statement, " TABLE ") {
@@ -120,6 +123,7 @@ var effects = []struct {
 	{regexp.MustCompile(`^CREATE (?:UNLOGGED |VIRTUAL )?TABLE (?:IF NOT EXISTS )?([a-z_]+)`), WaitNone},
 	{regexp.MustCompile(`^CREATE (?:UNIQUE )?INDEX CONCURRENTLY .* ON ([a-z_]+)`), WaitNone},
 	{regexp.MustCompile(`^CREATE (?:UNIQUE )?INDEX .* ON ([a-z_]+)`), WaitWriters},
+	{regexp.MustCompile(`^(?:SET|RESET) lock_timeout`), WaitNone},
 	{regexp.MustCompile(`^DROP INDEX CONCURRENTLY `), WaitNone},
 	{regexp.MustCompile(`^DROP INDEX `), WaitMoment},
 	{regexp.MustCompile(`^ALTER TABLE ([a-z_]+) (?:ADD|DROP|RENAME) COLUMN `), WaitMoment},

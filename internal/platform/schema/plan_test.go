@@ -80,6 +80,9 @@ func TestEveryStatementOfAMigrationIsKnown(t *testing.T) {
 		if err != nil || len(all) < 100 {
 			t.Fatalf("%s: %d statements, %v", engine, len(all), err)
 		}
+		if _, waits := all["SET lock_timeout = '10min'"]; waits != (engine == "postgres") {
+			t.Errorf("%s: an index that is made online waits for those before it: %v", engine, waits)
+		}
 		for statement, known := range all {
 			if !known && !strings.HasPrefix(statement, "DO ") { // a program, which may do anything
 				t.Errorf("%s: %.200s", engine, statement)

@@ -26,7 +26,7 @@
 //	DROP INDEX {{online}} IF EXISTS name;
 //	CREATE INDEX {{online}} name ON …;
 //
-// the first of which removes what an attempt has left that did not end. A column is added with a constant default, which rewrites no
+// the first of which removes what an attempt has left that did not end. They wait for ten minutes, because nobody queues behind them. A column is added with a constant default, which rewrites no
 // row; rows are filled in by a job, some at a time.
 package schema
 
@@ -148,6 +148,13 @@ const (
 	lockPause   = 2 * time.Second
 	lockTries   = 100
 )
+
+// onlineTimeout is how long an index that is made online waits for the transactions that were there before it, such as a backup's. Nobody
+// queues behind it.
+const onlineTimeout = "10min"
+
+// up begins the statements of a migration.
+const up = "-- +goose Up\n"
 
 // lockedOut reports whether a migration could not get a lock in time.
 func lockedOut(err error) bool {
@@ -274,7 +281,11 @@ func (f engineFS) Open(name string) (fs.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	return migrationFile{file, strings.NewReader(f.words.Replace(string(text)))}, nil
+	replaced := f.words.Replace(string(text))
+	if strings.Contains(replaced, "CONCURRENTLY") {
+		replaced = strings.Replace(replaced, up, up+"SET lock_timeout = '"+onlineTimeout+"';\n", 1) + "RESET lock_timeout;\n"
+	}
+	return migrationFile{file, strings.NewReader(replaced)}, nil
 }
 
 // migrationFile is an open migration; what is read from it is text.
