@@ -210,7 +210,7 @@ func kindOf(r panel.Resident, on string, service located, has, lookedAfter bool)
 		return ""
 	case !has:
 		return UnknownAccount
-	case service.panel != on && !(lookedAfter && r.Epoch < service.epoch): // else its move has the panel let go of it soon
+	case service.panel != on && (!lookedAfter || r.Epoch >= service.epoch): // else its move has the panel let go of it soon
 		return DoubleAccount
 	default:
 		return ""
