@@ -291,7 +291,7 @@ func TestAFailureLeavesFilesThatWereThereAsTheTemplateHasThem(t *testing.T) {
 				}
 				return nil
 			}
-			if i, err := w.run(); cause == panel.ErrDiskFull && (err != nil || i.Status != templates.Failed) {
+			if i, err := w.run(); errors.Is(cause, panel.ErrDiskFull) && (err != nil || i.Status != templates.Failed) {
 				t.Fatalf("%+v, %v", i, err)
 			}
 		}

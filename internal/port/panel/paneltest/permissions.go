@@ -43,8 +43,16 @@ func permissions(t *testing.T, p panel.Panel) {
 		refused(t, err, panel.ErrPathNotAllowed)
 	}
 	for _, modes := range [][2]fs.FileMode{
-		{0o646, 0o755}, {0o244, 0o755}, {0o4755, 0o755}, {0o2755, 0o755}, {0o644 | fs.ModeSetuid, 0o755},
-		{0o644, 0o757}, {0o644, 0o655}, {0o644, 0o355}, {0o644, 0o1755}, {0o644, 0o755 | fs.ModeSticky},
+		{0o646, 0o755},
+		{0o244, 0o755},
+		{0o4755, 0o755},
+		{0o2755, 0o755},
+		{0o644 | fs.ModeSetuid, 0o755},
+		{0o644, 0o757},
+		{0o644, 0o655},
+		{0o644, 0o355},
+		{0o644, 0o1755},
+		{0o644, 0o755 | fs.ModeSticky},
 	} {
 		_, err = f.SetPermissions(ctx, ref, "/public_html/a", panel.Permissions{Files: modes[0], Directories: modes[1], Recursive: true})
 		refused(t, err, panel.ErrInvalid)
