@@ -476,12 +476,7 @@ func TestAServiceThatEndsLeavesItsFinalBackup(t *testing.T) {
 		w.Must(w.Apply(ctx, owner, 10))
 		w.Services.SetStatus(t, 10, "terminating")
 		w.Must(w.machine.SuspendAccount(ctx, "10"))
-		testkit.Eventually(t, time.Minute, func() bool {
-			done, err := w.Keep(ctx, owner, 10)
-			w.Must(err)
-			w.settle()
-			return done
-		}, "the final backup is made")
+		w.keepsFinal(10)
 		w.same("one final", 1, len(w.ids(`SELECT id FROM backups WHERE final`)))
 
 		w.Must(w.machine.DeleteAccount(ctx, "10"))

@@ -49,12 +49,7 @@ func TestWhatEndedIsKeptAsLongAsItsProductSays(t *testing.T) {
 
 		const week = 7 * 24 * time.Hour
 		w.Terms = terms(week)
-		testkit.Eventually(t, time.Minute, func() bool {
-			done, err := w.Keep(ctx, owner, 10)
-			w.Must(err)
-			w.settle()
-			return done
-		}, "the final backup is made")
+		w.keepsFinal(10)
 		w.Must(w.machine.DeleteAccount(ctx, "10"))
 		w.Services.SetStatus(t, 10, "terminated")
 		w.Clock.Advance(week - time.Minute)
@@ -120,12 +115,7 @@ func TestBackupsOfAServiceThatIsNotOnlineAreChecked(t *testing.T) {
 		w.same("suspended, the newest when it is damaged", "failed", w.shows(10)[whole].Status)
 
 		w.Services.SetStatus(t, 10, "terminating")
-		testkit.Eventually(t, time.Minute, func() bool {
-			done, err := w.Keep(ctx, owner, 10)
-			w.Must(err)
-			w.settle()
-			return done
-		}, "the final backup is made")
+		w.keepsFinal(10)
 		w.Must(w.machine.DeleteAccount(ctx, "10"))
 		w.Services.SetStatus(t, 10, "terminated")
 		w.Must(w.Apply(ctx, owner, 10))
@@ -168,12 +158,7 @@ func TestSettingsComeBackWithAServiceOnly(t *testing.T) {
 
 		known.text = "as it was"
 		w.Services.SetStatus(t, 10, "terminating")
-		testkit.Eventually(t, time.Minute, func() bool {
-			done, err := w.Keep(ctx, owner, 10)
-			w.Must(err)
-			w.settle()
-			return done
-		}, "the final backup is made")
+		w.keepsFinal(10)
 		w.Must(w.machine.DeleteAccount(ctx, "10"))
 		_, err := w.machine.CreateAccount(ctx, panel.AccountSpec{Ref: "10", Username: "s10", PrimaryDomain: "s10.example"})
 		w.Must(err)

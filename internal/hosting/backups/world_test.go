@@ -231,6 +231,17 @@ func (w *world) ask(serviceID int64, body string) int64 {
 	return b.ID
 }
 
+// keepsFinal makes the final backup of a service that ends.
+func (w *world) keepsFinal(serviceID int64) {
+	w.T.Helper()
+	testkit.Eventually(w.T, time.Minute, func() bool {
+		done, err := w.Keep(w.T.Context(), owner, serviceID)
+		w.Must(err)
+		w.settle()
+		return done
+	}, "the final backup is made")
+}
+
 // settle does what the jobs do, each step twice, until nothing is under way.
 func (w *world) settle() {
 	w.T.Helper()
