@@ -127,21 +127,8 @@ func (s *Service) takeAlert(ctx context.Context, channelID int64, lease string) 
 		if c.lease != nil && *c.lease != lease && tx.Now.Before(*c.leaseUntil) || c.notBefore != nil && tx.Now.Before(*c.notBefore) {
 			return nil
 		}
-		for over := true; over; {
-			if a, ok, err = nextAlert(ctx, tx, channelID, tx.Now); err != nil {
-				return err
-			}
-			if over = ok && (a.kind == alertDown || a.kind == alertReminder); !over {
-				break
-			}
-			if over, err = isOver(ctx, tx, a); err != nil {
-				return err
-			}
-			if over {
-				if err := settleAlert(ctx, tx, a.id, a.attempts, "cancelled"); err != nil {
-					return err
-				}
-			}
+		if a, ok, err = nextToTell(ctx, tx, channelID); err != nil {
+			return err
 		}
 		if c.lease, c.leaseUntil = nil, nil; ok {
 			until := tx.Now.Add(alertLease)

@@ -76,6 +76,23 @@ func scanAlert(row db.Row) (a alertRow, err error) {
 	return a, err
 }
 
+// nextToTell is nextAlert without those that are over, which it cancels.
+func nextToTell(ctx context.Context, tx *db.Tx, channelID int64) (alertRow, bool, error) {
+	for {
+		a, ok, err := nextAlert(ctx, tx, channelID, tx.Now)
+		if err != nil || !ok || a.kind != alertDown && a.kind != alertReminder {
+			return a, ok, err
+		}
+		over, err := isOver(ctx, tx, a)
+		if err != nil || !over {
+			return a, err == nil, err
+		}
+		if err := settleAlert(ctx, tx, a.id, a.attempts, "cancelled"); err != nil {
+			return a, false, err
+		}
+	}
+}
+
 // nextAlert is the oldest alert of a channel that is due; false when there is none.
 func nextAlert(ctx context.Context, q db.Querier, channelID int64, now time.Time) (alertRow, bool, error) {
 	a, err := scanAlert(q.QueryRow(ctx, `SELECT `+alertColumns+` FROM monitors_alerts
