@@ -1,6 +1,7 @@
 package tickets
 
 import (
+	"cmp"
 	"errors"
 	"io"
 	"strings"
@@ -51,21 +52,21 @@ func readContent(r *mail.Reader) (c content, err error) {
 	}
 }
 
+// contentHeader is what the headers of all parts have.
+type contentHeader interface {
+	ContentType() (kind string, params map[string]string, err error)
+	ContentDisposition() (disposition string, params map[string]string, err error)
+}
+
 // described reads what a part is, the name of its file, which may be empty, and whether it is one although it may be a text.
 func described(h mail.PartHeader) (kind, name string, attached bool) {
 	var params, dispositions map[string]string
-	switch h := h.(type) {
-	case *mail.InlineHeader: // what cannot be parsed has no kind and no name
+	if h, ok := h.(contentHeader); ok { // what cannot be parsed has no kind and no name
 		kind, params, _ = h.ContentType()
 		_, dispositions, _ = h.ContentDisposition()
-	case *mail.AttachmentHeader:
-		kind, params, _ = h.ContentType()
-		_, dispositions, _ = h.ContentDisposition()
-		attached = true
 	}
-	if name = dispositions["filename"]; name == "" {
-		name = params["name"]
-	}
+	_, attached = h.(*mail.AttachmentHeader)
+	name = cmp.Or(dispositions["filename"], params["name"])
 	return kind, name, attached || name != ""
 }
 
