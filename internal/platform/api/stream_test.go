@@ -196,7 +196,7 @@ func TestWhatOnlyReadsKnowsItsCaller(t *testing.T) {
 			ID: "things.read", Method: "GET", Path: "/api/v1/things/read", Section: api.Orders, Auth: api.Token, Scopes: []string{"orders:read"}, Summary: "Read",
 			Handle: func(ctx context.Context, _ auth.Principal, _ *struct{}) (*api.Empty, error) {
 				callers <- auth.CallerOf(ctx)
-				return nil, nil //nolint:nilnil // an empty answer
+				return new(api.Empty), nil
 			},
 		},
 	)
