@@ -14,8 +14,8 @@ import {
 import { useDisclosure } from "@mantine/hooks";
 import { IconArrowLeft, IconHome, IconLanguage, IconMoonStars, IconSun, IconUserCircle } from "@tabler/icons-react";
 import { useQueryClient } from "@tanstack/react-query";
-import { Link, Outlet, useMatchRoute, useParams, useRouterState } from "@tanstack/react-router";
-import { lazy, Suspense, useEffect } from "react";
+import { Link, useMatchRoute, useParams, useRouterState } from "@tanstack/react-router";
+import { lazy, Suspense, useEffect, type ReactNode } from "react";
 
 import { leave } from "~/api/leave";
 import { pageHeaders } from "~/api/page";
@@ -37,7 +37,7 @@ const Announcements = lazy(() =>
 const UploadTray = lazy(() => import("./uploads/UploadTray").then((file) => ({ default: file.UploadTray })));
 
 /** The frame of all pages: head, menu, and the page itself. */
-export function Shell() {
+export function Shell({ children }: { children?: ReactNode }) {
   const [opened, { toggle, close }] = useDisclosure();
   const path = useRouterState({ select: (state) => state.location.pathname });
   const params = useParams({ strict: false }) as { service?: string };
@@ -129,7 +129,7 @@ export function Shell() {
               <Announcements />
             </Suspense>
           )}
-          <Outlet />
+          {children}
         </Container>
       </AppShell.Main>
       <Suspense>

@@ -6,5 +6,6 @@ import { loadPageTexts } from "~/i18n/parts";
 
 export const Route = createRootRouteWithContext<{ queryClient: QueryClient }>()({
   beforeLoad: ({ location }) => (location.pathname === "/" ? undefined : loadPageTexts()),
-  component: Shell,
+  // Around what is not there yet, or failed, too.
+  shellComponent: Shell,
 });

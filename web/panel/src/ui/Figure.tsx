@@ -1,8 +1,16 @@
 import { Card, Text } from "@mantine/core";
 import type { ReactNode } from "react";
 
+interface Props {
+  label: string;
+  value: ReactNode;
+  note?: string;
+  /** What can be done about it. */
+  children?: ReactNode;
+}
+
 /** A number that people look for, with what it is. */
-export function Figure({ label, value, note }: { label: string; value: ReactNode; note?: string }) {
+export function Figure({ label, value, note, children }: Props) {
   return (
     <Card withBorder padding="md">
       <Text size="sm" c="dimmed">
@@ -16,6 +24,7 @@ export function Figure({ label, value, note }: { label: string; value: ReactNode
           {note}
         </Text>
       )}
+      {children && <div>{children}</div>}
     </Card>
   );
 }

@@ -69,6 +69,7 @@ export function Files({
   const query = useQuery(directory(service, path));
   const queries = useQueryClient();
   const [task, setTask] = useState<Task | null>(null);
+  const list = { service, view, onView, onTask: setTask };
   const [dropped, setDropped] = useState<Dropped | null>(null);
   const [reading, setReading] = useState(false);
   const [over, setOver] = useState(false);
@@ -157,25 +158,9 @@ export function Files({
             entries.length === 0 ? (
               <Empty icon={IconFolder} title={t("empty.title")} text={t("empty.text")} />
             ) : total > mostAtOnce ? (
-              <Large
-                key={path}
-                service={service}
-                path={path}
-                total={total}
-                view={view}
-                onView={onView}
-                onTask={setTask}
-              />
+              <Large key={path} {...list} path={path} total={total} />
             ) : (
-              <Whole
-                key={path}
-                service={service}
-                entries={entries}
-                total={total}
-                view={view}
-                onView={onView}
-                onTask={setTask}
-              />
+              <Whole key={path} {...list} entries={entries} total={total} />
             )
           }
         </Load>

@@ -37,8 +37,8 @@ import { BadgeCard } from "./BadgeCard";
 import { Chart } from "./Chart";
 import { uptime } from "./format";
 import { MonitorFormDialog } from "./MonitorForm";
-import { MonitorStatus } from "./status";
 import { ranges, type Range } from "./ranges";
+import { MonitorStatus } from "./status";
 import { t } from "./texts";
 
 export function MonitorPage({ id, range, onRange }: { id: number; range: Range; onRange: (range: Range) => void }) {

@@ -1,7 +1,7 @@
-import { Alert, Button, Card, Group, Modal, NativeSelect, SimpleGrid, Stack, Text, TextInput } from "@mantine/core";
+import { Alert, Button, Group, Modal, NativeSelect, SimpleGrid, Stack, Text, TextInput } from "@mantine/core";
 import { IconDownload, IconLink, IconPlus, IconUsers } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
-import { useState, type ReactNode } from "react";
+import { useState } from "react";
 
 import { money, number, percent } from "~/i18n/formats";
 import { useAction } from "~/ui/action";
@@ -11,6 +11,7 @@ import { Copy } from "~/ui/Copy";
 import { DataTable } from "~/ui/DataTable";
 import { Empty } from "~/ui/Empty";
 import { ErrorNote } from "~/ui/ErrorNote";
+import { Figure } from "~/ui/Figure";
 import { IconAction } from "~/ui/IconAction";
 import { Load } from "~/ui/Load";
 import { failed } from "~/ui/notice";
@@ -269,17 +270,5 @@ function Figures({ world }: { world: World }) {
         <Figure label={t("figure.renewals", { count: renewals.days })} value={money(renewals.cost)} />
       </SimpleGrid>
     </>
-  );
-}
-
-function Figure({ label, value, children }: { label: string; value: string; children?: ReactNode }) {
-  return (
-    <Card withBorder>
-      <Text size="sm">{label}</Text>
-      <Text fw={700} size="xl">
-        {value}
-      </Text>
-      {children && <div>{children}</div>}
-    </Card>
   );
 }

@@ -1,1 +1,0 @@
-import{W as e}from"./often-B41SrUNK.js";import{kr as t,li as n}from"./main-DUU1qyEm.js";var r=n();function i({label:n,value:i,note:a}){return(0,r.jsxs)(e,{withBorder:!0,padding:`md`,children:[(0,r.jsx)(t,{size:`sm`,c:`dimmed`,children:n}),(0,r.jsx)(t,{size:`xl`,fw:650,children:i}),a&&(0,r.jsx)(t,{size:`sm`,c:`dimmed`,children:a})]})}export{i as t};

@@ -1,0 +1,1 @@
+import{It as e,_r as t}from"./main-BnQc46Br.js";function n(){let n=t();return async t=>{await n.invalidateQueries({queryKey:[`staff`]}),e(t)}}export{n as t};

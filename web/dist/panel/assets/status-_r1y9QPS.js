@@ -1,1 +1,0 @@
-import{r as e}from"./often-B41SrUNK.js";import{t}from"./texts-ITZW1Ac3.js";import{li as n}from"./main-DUU1qyEm.js";var r=n(),i={open:`busy`,waiting:`warn`,answered:`good`,closed:`neutral`};function a({status:n}){return(0,r.jsx)(e,{tone:i[n],label:t(`status.${n}`)})}export{a as t};

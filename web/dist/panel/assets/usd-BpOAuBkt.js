@@ -1,0 +1,1 @@
+import{_ as e}from"./often-DR8b_a7Q.js";var t=t=>e({amount:t,currency:`USD`});export{t};
