@@ -13,6 +13,8 @@ import (
 	"text/tabwriter"
 	"unicode"
 
+	"github.com/mattn/go-isatty"
+
 	"stead.dev/stead/internal/app"
 	"stead.dev/stead/internal/front/admin"
 	"stead.dev/stead/internal/identity/account"
@@ -240,11 +242,7 @@ func (e *environment) readPassword() (string, error) {
 // terminal reports whether standard input is a person's keyboard.
 func (e *environment) terminal() bool {
 	f, ok := e.stdin.(*os.File)
-	if !ok {
-		return false
-	}
-	info, err := f.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0
+	return ok && isatty.IsTerminal(f.Fd())
 }
 
 // Run creates the account.

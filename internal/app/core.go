@@ -138,7 +138,7 @@ func newCore(ctx context.Context, cfg config.Config, opts Options, as role) (_ *
 	if opts.Tracer == nil {
 		opts.Tracer = c.traces.QueryTracer()
 	}
-	if c.db, err = openDB(ctx, c.cfg, c.clock, opts.Tracer); err != nil {
+	if err := c.openDB(ctx, as, opts.Tracer); err != nil {
 		return nil, err
 	}
 	c.onClose(func(context.Context) error { return c.db.Close() })
@@ -258,6 +258,23 @@ func openBox(cfg config.Config) (*secret.Box, error) {
 
 // KeyFile is the path of the key that seals stored secrets.
 func KeyFile(cfg config.Config) string { return filepath.Join(cfg.DataDir, "secret.key") }
+
+// databaseStart is how long a server waits for a database that does not answer yet: machines and containers start in any order, and
+// a network takes a moment.
+const databaseStart = 30 * time.Second
+
+// openDB opens the database. A server that finds none waits for it.
+func (c *core) openDB(ctx context.Context, as role, t pgx.QueryTracer) (err error) {
+	for began := c.clock.Now(); ; {
+		if c.db, err = openDB(ctx, c.cfg, c.clock, t); err == nil || as != server || !db.Absent(err) || c.clock.Now().Sub(began) > databaseStart {
+			return err
+		}
+		c.log.WarnContext(ctx, "waiting for the database", "at_most", databaseStart, "error", err)
+		if err := clock.Sleep(ctx, time.Second); err != nil {
+			return err
+		}
+	}
+}
 
 func openDB(ctx context.Context, cfg config.Config, c clock.Clock, t pgx.QueryTracer) (*db.DB, error) {
 	d, err := db.Open(ctx, db.Config{

@@ -1,18 +1,23 @@
 package e2e
 
 import (
+	"bufio"
 	"errors"
+	"io"
 	"io/fs"
 	"net/http"
 	"net/http/cookiejar"
 	"net/url"
 	"os"
+	"os/exec"
 	osuser "os/user"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/creack/pty"
 
 	"stead.dev/stead/internal/platform/testkit"
 )
@@ -96,6 +101,68 @@ func TestInitMakesAnInstallationThatTheDoctorFindsInOrder(t *testing.T) {
 		p.terminate(t)
 		p.ends(t)
 	})
+}
+
+// TestInitAsksAtATerminal for what no flag says, again for what it needs, and takes a name for what may stay open; where there is
+// no terminal, it asks nobody.
+func TestInitAsksAtATerminal(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	file := filepath.Join(dir, "stead.yaml")
+	in := &installation{env: []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir}}
+	args := []string{"--config", file, "init", "--domain", "panel.example.com", "--data-dir", filepath.Join(dir, "data"), "--user", "nobody-here"}
+	null, err := os.Open(os.DevNull)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = null.Close() }()
+	deaf := exec.Command(in.binary(), args...)
+	deaf.Env, deaf.Stdin = in.env, null
+	if said, err := deaf.CombinedOutput(); deaf.ProcessState.ExitCode() != 2 || !strings.Contains(string(said), "--company, --admin") {
+		t.Errorf("without a terminal: %v\n%s", err, said)
+	}
+
+	c := exec.Command(in.binary(), args...)
+	c.Env = in.env
+	screen, err := pty.Start(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = screen.Close() }()
+	shown := bufio.NewReader(screen)
+	var said strings.Builder
+	answer := func(question, line string) {
+		t.Helper()
+		for !strings.HasSuffix(said.String(), "]: ") {
+			b, err := shown.ReadByte()
+			if err != nil {
+				t.Fatalf("%s: %v after\n%s", question, err, said.String())
+			}
+			said.WriteByte(b)
+		}
+		if !strings.Contains(said.String(), question) {
+			t.Fatalf("asked\n%s\nwant %s", said.String(), question)
+		}
+		said.Reset()
+		if _, err := io.WriteString(screen, line+"\n"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	answer("Name of the company [required]", "")
+	answer("Name of the company [required]", "Example Hosting")
+	answer("first administrator [required]", "owner@example.com")
+	answer("Country", "uz")
+	for _, question := range []string{"Address where customers find help", "PostgreSQL", "Mail server", "Let's Encrypt", "proxy that ends TLS", "Where backups go"} {
+		answer(question, "")
+	}
+	rest, _ := io.ReadAll(shown) // a terminal that is left is an error of its own
+	if err := c.Wait(); err != nil || !strings.Contains(string(rest), "https://panel.example.com/") {
+		t.Errorf("init: %v\n%s", err, rest)
+	}
+	written, err := os.ReadFile(file)
+	if err != nil || !strings.Contains(string(written), "Example Hosting") || !strings.Contains(string(written), "127.0.0.1") {
+		t.Errorf("%v\n%s", err, written)
+	}
 }
 
 // TestAnInitThatFailsLeavesNothingThatTheNextOneCannotUse, nor the service's user.

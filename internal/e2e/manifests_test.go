@@ -276,10 +276,10 @@ func TestTheComposeFileFitsTheProgram(t *testing.T) {
 			Grace time.Duration     `yaml:"stop_grace_period"`
 			Env   map[string]string `yaml:"environment"`
 			// Those of the program's user must be readable for it.
-			Secrets, Volumes []string
-			Command          string
-			DependsOn        map[string]struct{ Condition string } `yaml:"depends_on"`
-			Healthcheck      *struct{ Test []string }
+			Secrets, Volumes, Ports []string
+			Command                 string
+			DependsOn               map[string]struct{ Condition string } `yaml:"depends_on"`
+			Healthcheck             *struct{ Test []string }
 		}
 		Secrets map[string]struct{ File string }
 		Volumes map[string]struct{}
@@ -306,6 +306,10 @@ func TestTheComposeFileFitsTheProgram(t *testing.T) {
 	if to := "--to stead:" + portOf(t, settings, "STEAD_LISTEN"); !strings.HasSuffix(file.Services["caddy"].Command, to) {
 		t.Errorf("the proxy is started as %q, want %s", file.Services["caddy"].Command, to)
 	}
+	// Nodes join where they are told to.
+	if nodes := portOf(t, settings, "STEAD_NODES_LISTEN"); !slices.Contains(stead.Ports, nodes+":"+nodes) || !strings.HasSuffix(given["STEAD_NODES_URL"], ":"+nodes) {
+		t.Errorf("nodes are told to join at %s, which leads to %v, and the program listens on %s", given["STEAD_NODES_URL"], stead.Ports, nodes)
+	}
 	for name, s := range file.Services {
 		for _, secret := range s.Secrets {
 			if file.Secrets[secret].File == "" {
@@ -327,5 +331,5 @@ func TestTheComposeFileFitsTheProgram(t *testing.T) {
 			}
 		}
 	}
-	in.serveOnLoopback(t, "STEAD_NODE_LISTEN=127.0.0.1:0")
+	in.serveOnLoopback(t, "STEAD_NODES_LISTEN="+testkit.Address(t))
 }

@@ -1,7 +1,9 @@
 package e2e
 
 import (
+	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -117,6 +119,23 @@ func TestTheGoSDK(t *testing.T) {
 	if byOrder, _, _ := customer.charges(); byOrder[order.ID] != 1 {
 		t.Errorf("%d charges", byOrder[order.ID])
 	}
+
+	// A folder becomes the site, and what it was before is brought back.
+	folder := t.TempDir()
+	deployed := func(text, want string, args ...string) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(folder, "index.html"), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		output := example(t, "deploy", []string{"STEAD_URL=" + p.url, "STEAD_TOKEN=" + customer.token}, args...)
+		content, err := c.Files.Read(ctx, service.ID, stead.FilesReadQuery{Path: "/public_html/index.html"})
+		if err != nil || content.Content != want {
+			t.Errorf("deploy printed %s and the page is %+v, %v", output, content, err)
+		}
+	}
+	deployed("first", "first", "sdk.example.com", folder)
+	deployed("second", "second", "-delete", "sdk.example.com", folder)
+	deployed("never sent", "first", "-rollback", "sdk.example.com")
 
 	in.must(t, &struct{}{}, "admin", "resellers", "appoint", demoEmail, "--tier", "gold", "--discount", "10")
 	var key struct{ Key string }

@@ -27,6 +27,19 @@ func Unavailable(err error) bool {
 	return errors.As(err, &marked) || outage(err)
 }
 
+// Absent reports whether err of Open says that there is no PostgreSQL at the address, or one that starts still: it may be there a
+// moment later. One that refuses who asks is there.
+func Absent(err error) bool {
+	var (
+		connect *pgconn.ConnectError
+		pe      *pgconn.PgError
+	)
+	if errors.As(err, &pe) {
+		return pe.Code == "57P03" // cannot_connect_now
+	}
+	return errors.As(err, &connect)
+}
+
 // mark marks an error that came from a connection. Only there is an error of the network one of the database.
 func mark(err error) error {
 	if err == nil || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
