@@ -27,6 +27,7 @@ type Node struct {
 	MaxAccounts    int64             `json:"max_accounts"`
 	SoldDiskMB     int64             `json:"sold_disk_mb"`
 	SellableDiskMB int64             `json:"sellable_disk_mb"`
+	DiskPercent    int64             `json:"disk_percent" doc:"How much of its disk may be sold: 150 is half as much again as there is."`
 	Address        string            `json:"address"`
 	Version        string            `json:"version"`
 	Behind         bool              `json:"behind" doc:"Whether the control plane runs a newer release than the node: *Have a node run the version of the control plane* upgrades it."`
@@ -40,7 +41,7 @@ type Node struct {
 func (a *Admin) node(n nodes.Node) Node {
 	shown := Node{
 		ID: n.ID, Name: n.Name, Location: n.Location, Labels: n.Labels, Region: n.Region(), Checks: n.Checks, State: string(n.Shown(a.Clock.Now())), Maintenance: n.Maintenance, Services: n.Placed,
-		MaxAccounts: n.MaxAccounts, SoldDiskMB: n.PlacedDiskMB, SellableDiskMB: n.Capacity.DiskMB * n.DiskPercent / 100,
+		MaxAccounts: n.MaxAccounts, SoldDiskMB: n.PlacedDiskMB, SellableDiskMB: n.Capacity.DiskMB * n.DiskPercent / 100, DiskPercent: n.DiskPercent,
 		Address: n.Address, Version: n.Version, Behind: n.Serves() && release.Newer(a.Agents.Own(), n.Version), Capabilities: []string{}, Capacity: n.Capacity,
 		CertificateEnd: n.CertificateEndsAt, JoinedAt: n.JoinedAt, LastSeenAt: n.LastSeenAt,
 	}

@@ -53,7 +53,9 @@ test("staff move a service, call a move off, and empty a node", async ({ page, b
     await expect(page.getByText("Services that move: 1")).toBeVisible();
   };
   await evacuate("It is slow");
-  await page.goto(`/panel/staff/services/${id}`);
+  const underWay = page.getByRole("region", { name: "Services on their way" });
+  await expect(underWay.getByText("Moving")).toBeVisible();
+  await underWay.getByRole("link", { name: `#${id}` }).click();
   await expect(moves.getByText("Moving")).toBeVisible();
   await moves.getByRole("button", { name: "Call off" }).click();
   await dialog.getByLabel("Reason").fill("Not there");
@@ -63,6 +65,14 @@ test("staff move a service, call a move off, and empty a node", async ({ page, b
   expect(await node()).toBe(second);
 
   await nodes();
+  await expect(underWay).toBeHidden();
+  await full.getByRole("button", { name: "Place and limits" }).click();
+  await dialog.getByLabel("Accounts at most").fill("7");
+  await dialog.getByLabel("Disk that may be sold, in percent").fill("150");
+  await dialog.getByLabel("Reason").fill("It is large");
+  await dialog.getByRole("button", { name: "Place and limits" }).click();
+  await expect(full.getByText("1 / 7", { exact: true })).toBeVisible();
+  await expect(full.getByText("(150%)")).toBeVisible();
   await empty.getByRole("button", { name: "Resume" }).click();
   await dialog.getByRole("button", { name: "Resume" }).click();
   await expect(empty.getByText("Active", { exact: true })).toBeVisible();

@@ -2330,6 +2330,11 @@ export interface components {
             /** Format: date-time */
             certificate_ends_at: string | null;
             checks: boolean;
+            /**
+             * Format: int64
+             * @description How much of its disk may be sold: 150 is half as much again as there is.
+             */
+            disk_percent: number;
             /** Format: int64 */
             id: number;
             /** Format: date-time */
@@ -2807,6 +2812,11 @@ export interface components {
             /** Format: date-time */
             certificate_ends_at: string | null;
             checks: boolean;
+            /**
+             * Format: int64
+             * @description How much of its disk may be sold: 150 is half as much again as there is.
+             */
+            disk_percent: number;
             /** Format: int64 */
             id: number;
             /** Format: date-time */
@@ -13885,6 +13895,7 @@ export interface operations {
                      *           },
                      *           "certificate_ends_at": "2026-11-21T10:00:00Z",
                      *           "checks": true,
+                     *           "disk_percent": 10,
                      *           "id": 1,
                      *           "joined_at": "2026-11-21T10:00:00Z",
                      *           "labels": {
@@ -14032,6 +14043,7 @@ export interface operations {
                      *         },
                      *         "certificate_ends_at": "2026-11-21T10:00:00Z",
                      *         "checks": true,
+                     *         "disk_percent": 10,
                      *         "id": 1,
                      *         "joined_at": "2026-11-21T10:00:00Z",
                      *         "labels": {
@@ -14197,6 +14209,7 @@ export interface operations {
                      *       },
                      *       "certificate_ends_at": "2026-11-21T10:00:00Z",
                      *       "checks": true,
+                     *       "disk_percent": 10,
                      *       "id": 1,
                      *       "joined_at": "2026-11-21T10:00:00Z",
                      *       "labels": {
@@ -14344,6 +14357,7 @@ export interface operations {
                      *       },
                      *       "certificate_ends_at": "2026-11-21T10:00:00Z",
                      *       "checks": true,
+                     *       "disk_percent": 10,
                      *       "id": 1,
                      *       "joined_at": "2026-11-21T10:00:00Z",
                      *       "labels": {
@@ -14646,6 +14660,7 @@ export interface operations {
                      *       },
                      *       "certificate_ends_at": "2026-11-21T10:00:00Z",
                      *       "checks": true,
+                     *       "disk_percent": 10,
                      *       "id": 1,
                      *       "joined_at": "2026-11-21T10:00:00Z",
                      *       "labels": {
@@ -14950,6 +14965,7 @@ export interface operations {
                      *         },
                      *         "certificate_ends_at": "2026-11-21T10:00:00Z",
                      *         "checks": true,
+                     *         "disk_percent": 10,
                      *         "id": 1,
                      *         "joined_at": "2026-11-21T10:00:00Z",
                      *         "labels": {
@@ -15091,6 +15107,7 @@ export interface operations {
                      *       },
                      *       "certificate_ends_at": "2026-11-21T10:00:00Z",
                      *       "checks": true,
+                     *       "disk_percent": 10,
                      *       "id": 1,
                      *       "joined_at": "2026-11-21T10:00:00Z",
                      *       "labels": {
@@ -15237,6 +15254,7 @@ export interface operations {
                      *       },
                      *       "certificate_ends_at": "2026-11-21T10:00:00Z",
                      *       "checks": true,
+                     *       "disk_percent": 10,
                      *       "id": 1,
                      *       "joined_at": "2026-11-21T10:00:00Z",
                      *       "labels": {

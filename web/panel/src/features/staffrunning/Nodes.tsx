@@ -10,9 +10,11 @@ import { Empty } from "~/ui/Empty";
 import { Load } from "~/ui/Load";
 import { done } from "~/ui/notice";
 import { PageHeader } from "~/ui/PageHeader";
-import { Act } from "~/ui/staff/Act";
+import { Act, type ActField } from "~/ui/staff/Act";
+import { moves } from "~/ui/staff/api";
 import { Facts, type Fact } from "~/ui/staff/Facts";
 import { readLabels, readTarget, writeLabels } from "~/ui/staff/labels";
+import { MoveState } from "~/ui/staff/MoveState";
 import { Narrowed } from "~/ui/staff/Narrowed";
 import { oneIn, type StaffPage } from "~/ui/staff/page";
 import { StaffLink } from "~/ui/staff/StaffLink";
@@ -47,6 +49,7 @@ export function Nodes({ search: raw, onSearch }: StaffPage) {
         { name: "name", label: t("nodes.name") },
         { name: "location", label: t("nodes.location"), optional: true },
         { name: "labels", label: t("nodes.labels"), hint: t("nodes.labels.hint"), optional: true },
+        ...limits(0, 100),
       ]}
       act={async ({ fields }) => {
         setInvited(
@@ -54,6 +57,7 @@ export function Nodes({ search: raw, onSearch }: StaffPage) {
             name: fields.name ?? "",
             location: fields.location,
             labels: readLabels(fields.labels ?? ""),
+            ...readLimits(fields),
           }),
         );
         await refresh();
@@ -89,10 +93,53 @@ export function Nodes({ search: raw, onSearch }: StaffPage) {
             )
           }
         </Load>
+        <Moves />
       </Stack>
     </>
   );
 }
+
+/** The services that are on their way from one machine to another; nothing while there are none. */
+function Moves() {
+  const query = useQuery(moves({ running: true, per_page: 50 }));
+  const all = query.data?.data ?? [];
+  if (all.length === 0) return null;
+  return (
+    <Card withBorder component="section" aria-label={t("moves.title")}>
+      <Title order={2} mb="sm">
+        {t("moves.title")} ({number(query.data?.meta.total ?? all.length)})
+      </Title>
+      <Stack>
+        {all.map((one) => (
+          <MoveState key={one.id} move={one} named />
+        ))}
+      </Stack>
+    </Card>
+  );
+}
+
+/** How much a machine takes. */
+const limits = (accounts: number, percent: number): ActField[] => [
+  {
+    name: "max_accounts",
+    label: t("nodes.max"),
+    hint: t("nodes.max.hint"),
+    initial: String(accounts),
+    type: "number",
+  },
+  {
+    name: "disk_percent",
+    label: t("nodes.percent"),
+    hint: t("nodes.percent.hint"),
+    initial: String(percent),
+    type: "number",
+  },
+];
+
+const readLimits = (fields: Record<string, string>) => ({
+  max_accounts: Number(fields.max_accounts),
+  disk_percent: Number(fields.disk_percent),
+});
 
 function NodeCard({
   node,
@@ -111,9 +158,13 @@ function NodeCard({
       t("nodes.services"),
       <StaffLink key="services" to="services" search={{ node: name }}>
         {number(node.services)}
+        {node.max_accounts > 0 && ` / ${number(node.max_accounts)}`}
       </StaffLink>,
     ],
-    [t("nodes.sold"), `${megabytes(node.sold_disk_mb)} / ${megabytes(node.sellable_disk_mb)}`],
+    [
+      t("nodes.sold"),
+      `${megabytes(node.sold_disk_mb)} / ${megabytes(node.sellable_disk_mb)} (${number(node.disk_percent / 100, { style: "percent" })})`,
+    ],
     [t("nodes.load"), `${number(room.load, { maximumFractionDigits: 2 })} / ${number(room.cpus)}`],
     [t("nodes.memory"), `${megabytes(room.memory_free_mb)} / ${megabytes(room.memory_mb)}`],
     [t("nodes.seen"), node.last_seen_at ? <When key="seen" time={node.last_seen_at} form="relative" /> : "–"],
@@ -168,6 +219,7 @@ function NodeCard({
               initial: labels.join(", "),
               optional: true,
             },
+            ...limits(node.max_accounts, node.disk_percent),
           ]}
           reason="staff"
           act={async ({ fields, reason }) => {
@@ -176,6 +228,7 @@ function NodeCard({
               location: fields.location ?? "",
               labels: wanted,
               remove_labels: Object.keys(node.labels).filter((key) => !(key in wanted)),
+              ...readLimits(fields),
               reason,
             });
             await refresh();

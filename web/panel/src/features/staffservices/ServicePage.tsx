@@ -6,18 +6,17 @@ import { PageLoad } from "~/ui/PageLoad";
 import { type StaffPage } from "~/ui/staff/page";
 import { StaffLink } from "~/ui/staff/StaffLink";
 import { Act } from "~/ui/staff/Act";
+import { moves } from "~/ui/staff/api";
 import { useChanged } from "~/ui/staff/changed";
 import { CustomerLink } from "~/ui/staff/CustomerLink";
 import { readTarget } from "~/ui/staff/labels";
 import { Facts as FactList, type Fact } from "~/ui/staff/Facts";
 import { ServiceState } from "~/ui/staff/lists";
-import { Status, type Tone } from "~/ui/Status";
+import { MoveState } from "~/ui/staff/MoveState";
 import { When } from "~/ui/When";
 
 import {
-  cancelMove,
   move,
-  moves,
   restore,
   retry,
   service,
@@ -25,7 +24,6 @@ import {
   suspensions,
   terminate,
   unsuspend,
-  type Move,
   type Service,
   type Suspension,
 } from "./api";
@@ -186,13 +184,10 @@ function Facts({ data }: { data: Service }) {
   );
 }
 
-const tones: Record<Move["state"], Tone> = { running: "warn", moved: "good", failed: "bad" };
-
 /** How far the moves of a service between servers are; nothing where there are none. */
 function Moves({ id }: { id: number }) {
-  const query = useQuery(moves(id));
+  const query = useQuery(moves({ service_id: id, per_page: 5 }));
   const all = query.data?.data ?? [];
-  const changed = useChanged();
   if (all.length === 0) return null;
   return (
     <Card withBorder maw={560} mt="md" component="section" aria-label={t("moves")}>
@@ -200,39 +195,7 @@ function Moves({ id }: { id: number }) {
         {t("moves")}
       </Title>
       {all.map((m) => (
-        <div key={m.id}>
-          <Group justify="space-between">
-            <Text>
-              {m.from} → {m.to || "…"}
-            </Text>
-            <Status tone={tones[m.state]} label={t(`move.${m.state}`)} />
-          </Group>
-          <Text size="sm" c="dimmed">
-            <When time={m.created_at} /> {m.state === "running" && t(`step.${m.step}`)}
-          </Text>
-          {m.backup_at && (
-            <Text size="sm">
-              {t("move.backup")} <When time={m.backup_at} />
-            </Text>
-          )}
-          {m.cause && (
-            <Text size="sm" c="red">
-              {m.cause}
-            </Text>
-          )}
-          {m.state === "running" && !m.committed_at && (
-            <Act
-              operation="staff.moves.cancel"
-              label={t("move.cancel")}
-              text={t("move.cancel.text")}
-              reason="staff"
-              act={async ({ reason }) => {
-                await cancelMove(m.id, reason);
-                await changed(t("move.cancelled"));
-              }}
-            />
-          )}
-        </div>
+        <MoveState key={m.id} move={m} />
       ))}
     </Card>
   );

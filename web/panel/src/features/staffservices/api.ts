@@ -33,19 +33,6 @@ export const retry = (id: number, reason: string) =>
 export const move = (id: number, target: ReturnType<typeof readTarget>, now: boolean, reason: string) =>
   call(staff.POST("/api/v1/admin/services/{service}/move", { params: of(id), body: { ...target, now, reason } }));
 
-export type Move = Schemas["AdminMove"];
-
-/** The moves of a service between servers, the newest first. */
-export const moves = (id: number) =>
-  queryOptions({
-    queryKey: ["staff", "service", id, "moves"],
-    queryFn: ({ signal }) =>
-      call(staff.GET("/api/v1/admin/moves", { params: { query: { service_id: id, limit: 5 } }, signal })),
-    refetchInterval: (query) => (query.state.data?.data.some((m) => m.state === "running") ? 2000 : 30_000),
-  });
-export const cancelMove = (move: number, reason: string) =>
-  call(staff.POST("/api/v1/admin/moves/{move}/cancel", { params: { path: { move } }, body: { reason } }));
-
 export type RegisteredDomain = Schemas["AdminRegisteredDomain"];
 
 export const domains = (query: {

@@ -1,1 +1,0 @@
-import{It as e,_r as t}from"./main-BnQc46Br.js";function n(){let n=t();return async t=>{await n.invalidateQueries({queryKey:[`staff`]}),e(t)}}export{n as t};

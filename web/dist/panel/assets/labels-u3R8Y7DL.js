@@ -1,1 +1,0 @@
-function e(e){let t=e.split(/[\s,]+/).filter(Boolean).map(e=>{let[t=``,...n]=e.split(`=`);return[t,n.join(`=`)]});return Object.fromEntries(t)}var t=e=>Object.entries(e).sort(([e],[t])=>e<t?-1:1).map(([e,t])=>t?`${e}=${t}`:e),n=t=>({to:t.to?.trim()||void 0,location:t.location?.trim()||void 0,labels:t.labels?.trim()?e(t.labels):void 0});export{n,t as r,e as t};

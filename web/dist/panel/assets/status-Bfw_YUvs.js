@@ -1,1 +1,0 @@
-import{r as e}from"./often-DR8b_a7Q.js";import{t}from"./texts-DbOfJ3e1.js";import{li as n}from"./main-BnQc46Br.js";var r=n(),i={pending:`warn`,paid:`busy`,processing:`busy`,completed:`good`,failed:`bad`,refunded:`neutral`,cancelled:`neutral`,expired:`neutral`};function a({status:n}){return(0,r.jsx)(e,{tone:i[n],label:t(`status.${n}`)})}export{a as t};

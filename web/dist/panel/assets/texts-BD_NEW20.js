@@ -1,0 +1,1 @@
+import{Nn as e}from"./main-x2HyykwE.js";var t=e(`staffmenu`);export{t};

@@ -1,1 +1,0 @@
-import{Nn as e}from"./main-BnQc46Br.js";var t=e(`staffmenu`);export{t};

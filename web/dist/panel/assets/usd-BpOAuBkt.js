@@ -1,1 +1,0 @@
-import{_ as e}from"./often-DR8b_a7Q.js";var t=t=>e({amount:t,currency:`USD`});export{t};
