@@ -293,7 +293,7 @@ func (c *core) build(ctx context.Context, as role) (err error) {
 	c.audit = audit.New(audit.Config{DB: c.db})
 	c.admin = admin.New(admin.Sections{
 		DB: c.db, Accounts: c.accounts, Applications: c.oauth, Catalog: c.catalog, Wallet: c.wallet, Services: c.services,
-		Switches: c.switches, Nodes: c.nodes, Moves: c.moves, Clock: c.clock, NodesURL: c.cfg.NodesURL, Domains: c.domains, Resellers: resellers{c.reseller}, Clocks: c.clocks, Addons: c.addons, Coupons: c.coupons, Articles: c.articles, Refunds: refunds{c.orders}, Taxes: c.invoices, Takeovers: c.orders,
+		Switches: c.switches, Nodes: c.nodes, Moves: c.moves, Clock: c.clock, NodesURL: c.cfg.NodesURL, Domains: c.domains, Zones: c.dns, Resellers: resellers{c.reseller}, Clocks: c.clocks, Addons: c.addons, Coupons: c.coupons, Articles: c.articles, Refunds: refunds{c.orders}, Taxes: c.invoices, Takeovers: c.orders,
 		Currencies: c.currencies, Status: c.status, Reviews: c.reviews, Templates: c.templates, SLA: c.sla, Audit: c.audit, Provisioning: c.provisioning, Jobs: c.queue, BaseURL: c.cfg.BaseURL, Settings: c.cfg.Describe(),
 		Unfulfillable: newAsking(c.cfg, c.nodes, c.catalog).unfulfillable,
 	})
@@ -552,6 +552,7 @@ func (a *App) newNameserver(ctx context.Context) error {
 	})
 	a.zones = dns.NewFeed(a.dns, a.nameserver, a.hub, a.log)
 	a.metrics.Zones(a.nameserver.Zones, a.zones.Lag)
+	a.metrics.Secondaries(a.nameserver.Lags)
 	return a.zones.Load(ctx)
 }
 

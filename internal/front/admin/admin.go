@@ -58,6 +58,7 @@ type Sections struct {
 	Nodes        *nodes.Service
 	Moves        *moves.Service
 	Domains      *domains.Service
+	Zones        Zones
 	Resellers    Resellers
 	Clocks       *clocks.Service
 	Addons       *addons.Service
@@ -93,6 +94,12 @@ type Sections struct {
 
 // Admin is the use cases.
 type Admin struct{ Sections }
+
+// Zones are what the name servers answer with; *dns.Service has them.
+type Zones interface {
+	// Renumber makes the secondaries take all zones again.
+	Renumber(ctx context.Context, tx *db.Tx) error
+}
 
 // New makes the use cases.
 func New(s Sections) *Admin { return &Admin{s} }

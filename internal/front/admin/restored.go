@@ -2,6 +2,7 @@ package admin
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"stead.dev/stead/internal/platform/controlbackup"
@@ -37,7 +38,7 @@ func (a *Admin) Hold(ctx context.Context, from string, at time.Time) (h hold.Hol
 	return h, err
 }
 
-// ReleaseHold lets the servers of a restored installation work again.
+// ReleaseHold lets the servers of a restored installation work again, and its secondaries take the restored zones.
 func (a *Admin) ReleaseHold(ctx context.Context) (h hold.Hold, err error) {
 	err = a.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
 		var held bool
@@ -48,7 +49,7 @@ func (a *Admin) ReleaseHold(ctx context.Context) (h hold.Hold, err error) {
 			return fault.NotFound.Wrapf("the installation is not on hold")
 		}
 		return a.record(ctx, tx, "hold.release", "", heldRow, func() error {
-			return hold.Release(ctx, tx)
+			return errors.Join(a.Zones.Renumber(ctx, tx), hold.Release(ctx, tx))
 		})
 	})
 	return h, err

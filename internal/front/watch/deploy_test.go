@@ -82,7 +82,7 @@ func known(t *testing.T) map[string]bool {
 		// With a database alone.
 		"stead_db_connections_in_use": true, "stead_db_connections_max": true, "stead_db_connection_waits_total": true, "stead_jobs": true,
 		// With a name server alone.
-		"stead_dns_zone_lag_seconds": true,
+		"stead_dns_zone_lag_seconds": true, "stead_dns_secondary_lag_seconds": true,
 	}
 	for _, f := range figures {
 		names[f.name] = true

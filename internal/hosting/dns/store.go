@@ -217,6 +217,15 @@ func growCatalog(ctx context.Context, tx *db.Tx) error {
 	return err
 }
 
+// Renumber gives each zone, and the catalog, a serial above those that were given before tx: after a restore the secondaries have
+// zones that are newer than the restored ones, and would keep them.
+func (s *Service) Renumber(ctx context.Context, tx *db.Tx) error {
+	if _, err := tx.Exec(ctx, `UPDATE dns_zones SET updated_at = $2, serial = CASE WHEN serial < $1 THEN $1 ELSE serial + 1 END`, tx.Now.Unix(), tx.Now); err != nil {
+		return err
+	}
+	return growCatalog(ctx, tx)
+}
+
 // alias is an ALIAS that is due to be looked up.
 type alias struct {
 	id, zoneID int64

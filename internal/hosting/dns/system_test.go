@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"stead.dev/stead/internal/platform/db"
+	"stead.dev/stead/internal/platform/nameserver"
 	"stead.dev/stead/internal/platform/outbox"
 )
 
@@ -319,4 +320,29 @@ func TestAFixedRecordSaysWhatKeepsIt(t *testing.T) {
 			t.Errorf("%+v is kept by %q, want %q", c.record, keeper, c.keeper)
 		}
 	}
+}
+
+// TestZonesAreNumberedAnew: secondaries that have newer ones take them again, also twice within a second.
+func TestZonesAreNumberedAnew(t *testing.T) {
+	t.Parallel()
+	onEngines(t, func(t *testing.T, w *world) {
+		w.expect("200", "GET", "10/dns", "")
+		w.follow()
+		for range 2 {
+			zone, catalog := w.served[zoneName].Serial, w.served["catalog.test"].Serial
+			err := w.d.InTx(t.Context(), w.s.Renumber)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := w.feed.Load(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if got := w.served[zoneName].Serial; !nameserver.Newer(got, zone) {
+				t.Errorf("the zone's serial is %d after %d", got, zone)
+			}
+			if got := w.served["catalog.test"].Serial; !nameserver.Newer(got, catalog) {
+				t.Errorf("the catalog's serial is %d after %d", got, catalog)
+			}
+		}
+	})
 }

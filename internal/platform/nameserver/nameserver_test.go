@@ -509,12 +509,23 @@ zone:
 		return m.Answer[0].(*dns.SOA).Serial
 	}
 	testkit.Eventually(t, time.Minute, func() bool { return serial("example.com.") == 10 }, "Knot has the zone of the catalog")
+	follows := func(want bool) {
+		t.Helper()
+		s.followers[0].look(t.Context())
+		for secondary, lag := range s.Lags() {
+			if got := lag == 0; got != want {
+				t.Errorf("%s lags by %s", secondary, lag)
+			}
+		}
+	}
+	follows(true)
 	changed := example(11, Record{Name: "new.example.com", Type: "A", TTL: 60, Data: "192.0.2.9"})
 	changed.Unresolved = []string{"lost.wild.example.com"}
 	if err := s.Set(changed); err != nil {
 		t.Fatal(err)
 	}
 	testkit.Eventually(t, time.Minute, func() bool { return serial("example.com.") == 11 }, "Knot follows the serial after NOTIFY")
+	follows(true)
 	for name, want := range map[string]string{
 		"lost.wild.example.com.":  "NOERROR aa |  | example.com SOA | ", // not the wildcard's address
 		"other.wild.example.com.": "NOERROR aa | other.wild.example.com A |  | ",
@@ -533,6 +544,16 @@ zone:
 		t.Fatal(err)
 	}
 	testkit.Eventually(t, time.Minute, func() bool { return serial("example.net.") == 3 && serial("example.com.") == 0 }, "Knot follows the catalog")
+	s.Remove("example.com")
+	follows(true)
+	// It is gone, and a zone changes.
+	_ = knot.Process.Kill()
+	_ = knot.Wait()
+	second.Serial = 4
+	if err := s.Set(second); err != nil {
+		t.Fatal(err)
+	}
+	follows(false)
 }
 
 func FuzzParseFile(f *testing.F) {

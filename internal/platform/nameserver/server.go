@@ -40,8 +40,9 @@ type Config struct {
 // Server serves zones.
 type Server struct {
 	Config
-	limit   *limiter
-	notices *notifier
+	limit     *limiter
+	notices   *notifier
+	followers []*follower // one for each secondary
 
 	mu    sync.RWMutex
 	zones map[string]*versions
@@ -64,6 +65,9 @@ func New(c Config) *Server {
 	c.Key.Name, c.Key.Algorithm = dns.CanonicalName(c.Key.Name), dns.Fqdn(strings.ToLower(c.Key.Algorithm))
 	s := &Server{Config: c, limit: newLimiter(c.AnswersPerSecond, c.Now), zones: map[string]*versions{}}
 	s.notices = newNotifier(s)
+	for _, secondary := range s.Secondaries {
+		s.followers = append(s.followers, newFollower(s, secondary))
+	}
 	return s
 }
 
@@ -213,6 +217,9 @@ func (s *Server) Run(ctx context.Context) error {
 		<-started
 	}
 	running.Go(func() { s.notices.run(ctx) })
+	for _, f := range s.followers {
+		running.Go(func() { f.run(ctx) })
+	}
 	var err error
 	select {
 	case <-ctx.Done():
