@@ -122,7 +122,7 @@ func TestALostMachineIsRestoredFromABackup(t *testing.T) {
 		if !c.isActive("kept.example.com") {
 			t.Error("the service is not there")
 		}
-		other.ledgerIsWhole(t)
+		other.booksAreWhole(t)
 		if r, _ := other.doctor(t); r.status("hold") != "warn" {
 			t.Errorf("doctor says of the hold: %+v", r)
 		}

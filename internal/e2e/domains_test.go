@@ -121,7 +121,7 @@ func TestKilledWhileRegisteringDomains(t *testing.T) {
 	if balance != before-spent || held != 0 {
 		t.Errorf("the balance is %d and %d is held, want %d and nothing", balance, held, before-spent)
 	}
-	in.ledgerIsWhole(t)
+	in.booksAreWhole(t)
 	p.terminate(t)
 	p.ends(t)
 

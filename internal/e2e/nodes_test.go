@@ -253,7 +253,7 @@ func TestKilledWhileProvisioningOnARemoteNode(t *testing.T) {
 	if want := before - int64(len(orders))*price; balance != want {
 		t.Errorf("the balance is %d, want %d", balance, want)
 	}
-	in.ledgerIsWhole(t)
+	in.booksAreWhole(t)
 	t.Logf("%d accounts after %d kills", len(orders), kills)
 
 	// A node with services is not removed by mistake.

@@ -112,7 +112,7 @@ func TestTwoOperatorsAtOnce(t *testing.T) {
 		restore := []string{"restore", "--from", store}
 		both := []operator{{first, restore}, {second, restore}}
 		winner := both[oneWins(t, atOnce(t, both...), 1, "another stead", "--replace")].in
-		winner.ledgerIsWhole(t)
+		winner.booksAreWhole(t)
 		release := operator{winner, []string{"admin", "release-hold"}}
 		for _, r := range atOnce(t, release, release) {
 			if r.code != 0 && r.code != 3 {

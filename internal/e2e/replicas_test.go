@@ -353,7 +353,7 @@ func TestReplicasAndNodesAreLostAndReplacedUnderLoad(t *testing.T) {
 	if len(charged) != len(earlier)+len(l.paid) || held != 0 || after >= before {
 		t.Errorf("%d orders were charged and %d paid; %d cents are held, the balance went from %d to %d", len(charged)-len(earlier), len(l.paid), held, before, after)
 	}
-	c.replicas[0].ledgerIsWhole(t)
+	c.replicas[0].booksAreWhole(t)
 	if lost := c.givenUp(); len(lost) > 0 {
 		t.Errorf("jobs were given up: %v", lost)
 	}

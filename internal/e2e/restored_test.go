@@ -173,7 +173,7 @@ func TestARestoredControlPlaneFindsItsMachinesAgain(t *testing.T) {
 	if found := other.disagreements(t); len(found) != 0 {
 		t.Errorf("when all is done are listed %+v", found)
 	}
-	other.ledgerIsWhole(t)
+	other.booksAreWhole(t)
 }
 
 // TestADatabaseThatWasRestoredByOtherMeansIsPutOnHold, as point-in-time recovery needs it.

@@ -386,7 +386,7 @@ func TestWebhooksUnderFire(t *testing.T) {
 				t.Errorf("%+v, want %s", e, want)
 			}
 		}
-		in.ledgerIsWhole(t)
+		in.booksAreWhole(t)
 		p.terminate(t)
 		p.ends(t)
 	})
