@@ -14,7 +14,7 @@ import (
 // words splits a line as a shell does, as far as the guides need it.
 var words = regexp.MustCompile(`(?:[^\s"']+|"[^"]*"|'[^']*')+`)
 
-// commandLines are the lines of a guide's blocks of shell that begin with stead: those that are indented, and those in fences.
+// commandLines are the lines of a guide's blocks that begin with stead: those that are indented, and those in fences of shell or of no language.
 func commandLines(text string) (lines []string) {
 	fence := ""
 	for line := range strings.Lines(strings.ReplaceAll(text, "\\\n", " ")) {
@@ -27,7 +27,7 @@ func commandLines(text string) (lines []string) {
 			continue
 		}
 		command := strings.TrimSpace(line)
-		shell := fence == "```sh" || fence == "```bash" || fence == "" && strings.HasPrefix(line, "    ")
+		shell := fence == "```" || fence == "```sh" || fence == "```bash" || fence == "```console" || fence == "" && strings.HasPrefix(line, "    ")
 		if shell && strings.HasPrefix(command, "stead ") {
 			lines = append(lines, command)
 		}
