@@ -210,11 +210,12 @@ func TestAProofByTheDNSTakesADomainBack(t *testing.T) {
 			ID            int64
 			State, Method string
 			Holds         bool
+			Cleared       bool
 			Record        struct{ Value string }
 		}
 		var asked seen
 		a.post(t, w.owner.token, "/api/v1/domain-claims", fmt.Sprintf(`{"domain": "www.%s"}`, domain)).decode(t, &asked)
-		if asked.State != "unverified" || asked.Holds || asked.Record.Value != value {
+		if asked.State != "unverified" || asked.Holds || asked.Cleared || asked.Record.Value != value {
 			t.Fatalf("%+v", asked)
 		}
 		path := fmt.Sprintf("/api/v1/domain-claims/%d", asked.ID)
@@ -247,7 +248,7 @@ func TestAProofByTheDNSTakesADomainBack(t *testing.T) {
 			a.post(t, w.owner.token, path+"/check", "{}").decode(t, &proven)
 			return proven.State == "verified"
 		}, "the time of the holder is over")
-		if !proven.Holds || proven.Method != "txt" {
+		if !proven.Holds || !proven.Cleared || proven.Method != "txt" {
 			t.Errorf("%+v", proven)
 		}
 		w.buy(w.owner, domain)

@@ -1375,7 +1375,10 @@ const (
 type Claim struct {
 	// When the DNS was last asked
 	CheckedAt *time.Time `json:"checked_at"`
-	CreatedAt time.Time  `json:"created_at"`
+	// Whether everything may be served under it: zones, certificates and mail; proof of control does it, and the
+	// delegation of all of it to here
+	Cleared   bool      `json:"cleared"`
+	CreatedAt time.Time `json:"created_at"`
 	// The domain that can be registered; what holds for it holds for all names below it
 	Domain string `json:"domain"`
 	// Until when it is held for you although no service uses it

@@ -22,6 +22,7 @@ type claimWire struct {
 	State       State      `json:"state" enum:"not_required,verified,dns_leads_here,unverified,contested"`
 	Method      Proof      `json:"method" enum:"none,txt,nameservers,registration" doc:"How control was proven"`
 	Holds       bool       `json:"holds" doc:"Whether your services may answer to the domain and the names below it"`
+	Cleared     bool       `json:"cleared" doc:"Whether everything may be served under it: zones, certificates and mail; proof of control does it, and the delegation of all of it to here"`
 	HeldUntil   *time.Time `json:"held_until" doc:"Until when it is held for you although no service uses it"`
 	TakesAt     *time.Time `json:"takes_at" doc:"When you get it from its present holder, who was notified; null: not by waiting"`
 	LosesAt     *time.Time `json:"loses_at" doc:"When another account, which has proven control, takes the domain unless you prove control before; null: nobody does"`
@@ -36,7 +37,7 @@ type claimWire struct {
 func (s *Service) wire(c claim) *claimWire {
 	st := s.statusOf(c)
 	w := &claimWire{
-		ID: c.id, Domain: c.domain, UnicodeName: domainname.Unicode(c.domain), State: st.State, Method: c.proof, Holds: c.holds,
+		ID: c.id, Domain: c.domain, UnicodeName: domainname.Unicode(c.domain), State: st.State, Method: c.proof, Holds: c.holds, Cleared: st.Cleared,
 		HeldUntil: c.heldUntil, TakesAt: c.takesAt, LosesAt: c.losesAt, Record: st.Record, Nameservers: st.Nameservers, VerifiedAt: c.provenAt,
 		CheckedAt: c.checkedAt, NextCheckAt: c.checkAt, CreatedAt: c.createdAt,
 	}

@@ -6202,6 +6202,8 @@ export interface components {
              * @description When the DNS was last asked
              */
             checked_at: string | null;
+            /** @description Whether everything may be served under it: zones, certificates and mail; proof of control does it, and the delegation of all of it to here */
+            cleared: boolean;
             /** Format: date-time */
             created_at: string;
             /** @description The domain that can be registered; what holds for it holds for all names below it */

@@ -8386,6 +8386,8 @@ export interface components {
              * @description When the DNS was last asked
              */
             checked_at: string | null;
+            /** @description Whether everything may be served under it: zones, certificates and mail; proof of control does it, and the delegation of all of it to here */
+            cleared: boolean;
             /** Format: date-time */
             created_at: string;
             /**
@@ -18088,6 +18090,7 @@ export interface operations {
                      *       "data": [
                      *         {
                      *           "checked_at": "2026-11-21T10:00:00Z",
+                     *           "cleared": true,
                      *           "created_at": "2026-11-21T10:00:00Z",
                      *           "domain": "example.com",
                      *           "held_until": "2026-11-21T10:00:00Z",
@@ -18225,6 +18228,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "checked_at": "2026-11-21T10:00:00Z",
+                     *       "cleared": true,
                      *       "created_at": "2026-11-21T10:00:00Z",
                      *       "domain": "example.com",
                      *       "held_until": "2026-11-21T10:00:00Z",
@@ -18359,6 +18363,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "checked_at": "2026-11-21T10:00:00Z",
+                     *       "cleared": true,
                      *       "created_at": "2026-11-21T10:00:00Z",
                      *       "domain": "example.com",
                      *       "held_until": "2026-11-21T10:00:00Z",
@@ -18475,6 +18480,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "checked_at": "2026-11-21T10:00:00Z",
+                     *       "cleared": true,
                      *       "created_at": "2026-11-21T10:00:00Z",
                      *       "domain": "example.com",
                      *       "held_until": "2026-11-21T10:00:00Z",
@@ -30775,6 +30781,7 @@ export interface operations {
                      *       "data": [
                      *         {
                      *           "checked_at": "2026-11-21T10:00:00Z",
+                     *           "cleared": true,
                      *           "created_at": "2026-11-21T10:00:00Z",
                      *           "domain": "example.com",
                      *           "held_until": "2026-11-21T10:00:00Z",
@@ -30912,6 +30919,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "checked_at": "2026-11-21T10:00:00Z",
+                     *       "cleared": true,
                      *       "created_at": "2026-11-21T10:00:00Z",
                      *       "domain": "example.com",
                      *       "held_until": "2026-11-21T10:00:00Z",
@@ -31046,6 +31054,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "checked_at": "2026-11-21T10:00:00Z",
+                     *       "cleared": true,
                      *       "created_at": "2026-11-21T10:00:00Z",
                      *       "domain": "example.com",
                      *       "held_until": "2026-11-21T10:00:00Z",
@@ -31162,6 +31171,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "checked_at": "2026-11-21T10:00:00Z",
+                     *       "cleared": true,
                      *       "created_at": "2026-11-21T10:00:00Z",
                      *       "domain": "example.com",
                      *       "held_until": "2026-11-21T10:00:00Z",

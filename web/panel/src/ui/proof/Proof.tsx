@@ -10,7 +10,7 @@ import { ErrorNote } from "~/ui/ErrorNote";
 import { RecordFields, type DNSRecord } from "~/ui/RecordFields";
 import { When } from "~/ui/When";
 
-import { checkClaim, isProven, type Claim } from "./api";
+import { checkClaim, type Claim } from "./api";
 import { t } from "./texts";
 
 /** How a domain is proven: the record to set, and a look for it now. */
@@ -42,7 +42,7 @@ export function Proof(props: ProofProps) {
   const [look, { busy, error }] = useAction(async () => {
     const found = await check(domain);
     setAsked(found);
-    await onLooked(isProven(found));
+    await onLooked(found.cleared);
   });
   const claim = asked ?? kept;
   const servers = claim?.nameservers ?? nameservers;
@@ -79,7 +79,7 @@ export function Proof(props: ProofProps) {
 }
 
 function Found({ claim }: { claim: Claim }) {
-  if (isProven(claim)) return t("found");
+  if (claim.cleared) return t("found");
   if (claim.state !== "contested")
     return (
       <>

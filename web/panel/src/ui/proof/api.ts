@@ -5,6 +5,3 @@ export type Claim = components["schemas"]["Claim"];
 
 /** Asks for a look into the DNS of a domain now. From then on the server looks again by itself. */
 export const checkClaim = (domain: string) => call(api.POST("/api/v1/domain-claims", { body: { domain } }));
-
-/** Whether everything may be served under the domain. That visitors come here is no proof. */
-export const isProven = (claim: Claim) => claim.holds && ["verified", "not_required"].includes(claim.state);

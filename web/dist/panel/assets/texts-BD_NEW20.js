@@ -1,1 +1,0 @@
-import{Nn as e}from"./main-x2HyykwE.js";var t=e(`staffmenu`);export{t};
