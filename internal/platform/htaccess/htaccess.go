@@ -47,8 +47,8 @@ func (a Access) Closed() bool { return a.Require == Denied || a.Order == Denied 
 
 // Rule is a directive that has no effect here.
 type Rule struct {
-	Line      int // of the file, from 1
-	Directive string
+	Line      int    // of the file, from 1
+	Directive string // as Apache spells it, or Unknown
 	// Protects says that the directive keeps visitors from something, which is public while it has no effect.
 	Protects bool
 }
@@ -207,6 +207,9 @@ func (p *parser) open(s *scope, name string, at line, depth int) {
 			s.add(inner)
 			return
 		}
+		if inner.access().Closed() && isHidden(name, argument) {
+			return
+		}
 		p.part(at, inner, rules)
 	default: // If, ElseIf, Else, and what is none of Apache's
 		p.part(at, inner, rules)
@@ -216,6 +219,16 @@ func (p *parser) open(s *scope, name string, at line, depth int) {
 // everything are arguments of Files and FilesMatch that mean all files.
 var everything = map[string]bool{"*": true, "~ .*": true, ".*": true, ".": true, "^.*$": true, "^": true, "~ .*$": true, ".*$": true}
 
+// isHidden reports whether Files or FilesMatch is for names that begin with a dot only, which are never served.
+func isHidden(section, argument string) bool {
+	pattern, isPattern := strings.CutPrefix(argument, "~")
+	if section == "files" && !isPattern {
+		return strings.HasPrefix(argument, ".")
+	}
+	rest, dot := strings.CutPrefix(strings.TrimSpace(pattern), `^\.`)
+	return dot && !strings.Contains(rest, "|") && (rest == "" || !strings.Contains("*?{", rest[:1]))
+}
+
 // part notes a section for a part of a directory, which has no effect as a whole.
 func (p *parser) part(at line, inner scope, rules int) {
 	for i := rules; i < len(p.rules); i++ {
@@ -224,7 +237,7 @@ func (p *parser) part(at line, inner scope, rules int) {
 	verdict := inner.access()
 	restricts := func(v Verdict) bool { return v == Denied || v == Some }
 	if verdict != (Access{}) {
-		p.ignored = append(p.ignored, Rule{at.number, at.words[0] + ">", restricts(verdict.Require) || restricts(verdict.Order)})
+		p.ignored = append(p.ignored, Rule{at.number, spell(at.words[0]), restricts(verdict.Require) || restricts(verdict.Order)})
 	}
 }
 
@@ -299,7 +312,7 @@ func (p *parser) ignore(at line, protects bool) {
 	if at.words[0] == "" {
 		return
 	}
-	p.ignored = append(p.ignored, Rule{at.number, at.words[0], protects})
+	p.ignored = append(p.ignored, Rule{at.number, spell(at.words[0]), protects})
 }
 
 var (

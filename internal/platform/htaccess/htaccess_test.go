@@ -84,15 +84,20 @@ DirectoryIndex index.php index.html
 		text string
 		want []Rule
 	}{
-		"WordPress":     {wordpress, nil},
-		"closed":        {"Require all denied", nil},
-		"a password":    {"AuthType Basic\nAuthUserFile /x\nRequire valid-user", []Rule{{1, "AuthType", true}, {2, "AuthUserFile", true}, {3, "Require", true}}},
-		"some files":    {"<FilesMatch \"\\.log$\">\nRequire all denied\n</FilesMatch>", []Rule{{1, "<FilesMatch>", true}}},
-		"headers":       {"<IfModule mod_headers.c>\nHeader set X-A b\n</IfModule>", []Rule{{2, "Header", false}}},
-		"forbidden":     {"RewriteEngine on\nRewriteRule ^private/ - [F,L]", []Rule{{2, "RewriteRule", true}}},
-		"moved":         {"RewriteEngine on\nRewriteRule ^old$ /new [R=301,L]", []Rule{{2, "RewriteRule", false}}},
-		"one address":   {"Order deny,allow\nDeny from all\nAllow from 192.0.2.1", []Rule{{3, "Allow", true}}},
-		"other modules": {"<IfModule !mod_headers.c>\nHeader set X-A b\n</IfModule>", nil},
+		"WordPress":                {wordpress, nil},
+		"WordPress and its cache":  {wordpress + "ExpiresActive On\nExpiresByType image/png A1\n", []Rule{{13, "ExpiresActive", false}, {14, "ExpiresByType", false}}},
+		"closed":                   {"Require all denied", nil},
+		"a password":               {"AuthType Basic\nAuthUserFile /x\nRequire valid-user", []Rule{{1, "AuthType", true}, {2, "AuthUserFile", true}, {3, "Require", true}}},
+		"some files":               {"<FilesMatch \"\\.log$\">\nRequire all denied\n</FilesMatch>", []Rule{{1, "<FilesMatch>", true}}},
+		"any case":                 {"header set X-A b\nHEADER set X-B b", []Rule{{1, "Header", false}, {2, "Header", false}}},
+		"a secret":                 {"hunter2 is the password\n<Filesx.php>\nDeny from all\n</Filesx.php>", []Rule{{1, Unknown, false}, {2, Unknown, true}}},
+		"hidden files":             {"<Files \".user.ini\">\nRequire all denied\n</Files>\n<Files ~ \"^\\.ht\">\nDeny from all\n</Files>\n<FilesMatch \"^\\.\">\nDeny from all\n</FilesMatch>", nil},
+		"others with hidden files": {"<FilesMatch \"^\\.|\\.log$\">\nDeny from all\n</FilesMatch>\n<FilesMatch \"^\\.*\">\nDeny from all\n</FilesMatch>\n<FilesMatch \".env\">\nDeny from all\n</FilesMatch>", []Rule{{1, "<FilesMatch>", true}, {4, "<FilesMatch>", true}, {7, "<FilesMatch>", true}}},
+		"headers":                  {"<IfModule mod_headers.c>\nHeader set X-A b\n</IfModule>", []Rule{{2, "Header", false}}},
+		"forbidden":                {"RewriteEngine on\nRewriteRule ^private/ - [F,L]", []Rule{{2, "RewriteRule", true}}},
+		"moved":                    {"RewriteEngine on\nRewriteRule ^old$ /new [R=301,L]", []Rule{{2, "RewriteRule", false}}},
+		"one address":              {"Order deny,allow\nDeny from all\nAllow from 192.0.2.1", []Rule{{3, "Allow", true}}},
+		"other modules":            {"<IfModule !mod_headers.c>\nHeader set X-A b\n</IfModule>", nil},
 	} {
 		if got := Parse(test.text).Ignored; !slices.Equal(got, test.want) {
 			t.Errorf("%s: %+v, want %+v", name, got, test.want)
@@ -104,7 +109,7 @@ func FuzzParse(f *testing.F) {
 	f.Add("<Files x>\nRequire all denied\n</Files>")
 	f.Fuzz(func(t *testing.T, text string) {
 		for _, rule := range Parse(text).Ignored {
-			if rule.Line < 1 || rule.Directive == "" {
+			if rule.Line < 1 || !IsName(rule.Directive) {
 				t.Errorf("%+v", rule)
 			}
 		}
