@@ -23,6 +23,8 @@ type closures struct {
 	rests map[string]time.Duration // until when an account is not looked at again
 	wake  chan struct{}
 	since func() time.Duration
+
+	ignored map[string]panel.IgnoredRules // by ref: the rules without effect that the last look has found
 }
 
 // Of one account's looks: changes within lookMerge are found by one, and they take one part in lookShare of the time.
@@ -37,6 +39,7 @@ const mostClosed = 2 * files.MostClosed
 func newClosures() *closures {
 	return &closures{
 		asked: map[string]bool{}, rests: map[string]time.Duration{}, wake: make(chan struct{}, 1), since: clock.Stopwatch(),
+		ignored: map[string]panel.IgnoredRules{},
 	}
 }
 
@@ -81,6 +84,31 @@ func (c *closures) looked(ref string, took time.Duration) {
 	c.rests[ref] = c.since() + max(lookMerge, took*(lookShare-1))
 }
 
+// setIgnored stores the rules without effect that a look has found. They are found anew after a restart.
+func (c *closures) setIgnored(ref string, rules panel.IgnoredRules) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.ignored[ref] = rules
+}
+
+// ignoredOf are the rules without effect of an account; nil before the first look.
+func (c *closures) ignoredOf(ref string) *panel.IgnoredRules {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	rules, known := c.ignored[ref]
+	if !known {
+		return nil
+	}
+	return &rules
+}
+
+// forget drops what is known of a deleted account.
+func (c *closures) forget(ref string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.ignored, ref)
+}
+
 // closeDirectories looks at accounts that may have changed what they close, until ctx ends.
 func (n *Node) closeDirectories(ctx context.Context) {
 	pause := time.NewTimer(0)
@@ -113,7 +141,7 @@ func (n *Node) closeDirectories(ctx context.Context) {
 	}
 }
 
-// lookAt finds the directories that an account closes, and closes them.
+// lookAt finds the directories that an account closes, and closes them, and the rules without effect.
 func (n *Node) lookAt(ctx context.Context, ref string) error {
 	rec, err := n.here(ref)
 	if err != nil {
@@ -123,12 +151,13 @@ func (n *Node) lookAt(ctx context.Context, ref string) error {
 	for _, d := range rec.Domains {
 		roots = append(roots, d.DocumentRoot)
 	}
-	found, complete, err := n.Files.Closed(ctx, ref, roots)
+	looked, err := n.Files.Closed(ctx, ref, roots)
 	if err != nil {
 		return err
 	}
-	former := n.closed.Get(rec.Name)
-	if !complete {
+	n.closures.setIgnored(ref, looked.Ignored)
+	found, former := looked.Closed, n.closed.Get(rec.Name)
+	if !looked.Complete {
 		found = withFormer(found, former)
 	}
 	slices.SortFunc(found, func(a, b files.Closed) int { return cmp.Compare(a.Dir, b.Dir) })

@@ -116,9 +116,9 @@ func TestLinksCloseNothingOfOthers(t *testing.T) {
 	must(t, os.WriteFile(outside, []byte("Require all denied"), 0o644))
 	must(t, os.Symlink(outside, filepath.Join(home, "public_html", "a", ".htaccess")))
 	must(t, os.Symlink(home, filepath.Join(home, "public_html", "a", "loop")))
-	found, complete, err := n.Files.Closed(t.Context(), "1", []string{"/public_html"})
-	if err != nil || !complete || len(found) > 0 {
-		t.Errorf("found %v, complete %v: %v", found, complete, err)
+	looked, err := n.Files.Closed(t.Context(), "1", []string{"/public_html"})
+	if err != nil || !looked.Complete || len(looked.Closed) > 0 || len(looked.Ignored.Files) > 0 {
+		t.Errorf("found %+v: %v", looked, err)
 	}
 	answers(t, get, "/a/page.html", 200)
 }

@@ -588,6 +588,7 @@ func (n *Node) end(ctx context.Context, ref string, way func(context.Context, st
 	if err == nil {
 		n.turns.forget(ref)
 		n.Files.Forget(ref)
+		n.closures.forget(ref)
 	}
 	return err
 }
@@ -603,6 +604,7 @@ func (n *Node) Usage(ctx context.Context, ref string) (panel.Usage, error) {
 		return panel.Usage{}, err
 	}
 	usage.Domains = len(rec.Domains)
+	usage.Ignored = n.closures.ignoredOf(ref)
 	for _, f := range n.facilities {
 		if c, ok := f.(facility.Counter); ok {
 			if err := c.Count(ctx, n.of(rec), &usage); err != nil {

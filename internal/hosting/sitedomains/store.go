@@ -181,6 +181,24 @@ func setNotifiedMarks(ctx context.Context, tx *db.Tx, serviceID int64, told map[
 	return err
 }
 
+// notifiedRules is of which directives without effect the owner was notified.
+func notifiedRules(ctx context.Context, q db.Querier, serviceID int64) (told toldRules, err error) {
+	var data *string
+	err = q.QueryRow(ctx, `SELECT rules_told FROM hosting_usage WHERE service_id = $1`, serviceID).Scan(&data)
+	if err == nil && data != nil {
+		err = json.Unmarshal([]byte(*data), &told)
+	}
+	return told, err
+}
+
+func setNotifiedRules(ctx context.Context, tx *db.Tx, serviceID int64, told toldRules) error {
+	data, err := json.Marshal(told)
+	if err == nil {
+		_, err = tx.Exec(ctx, `UPDATE hosting_usage SET rules_told = $1 WHERE service_id = $2`, string(data), serviceID)
+	}
+	return err
+}
+
 // setName writes the name of a domain; the panel has to follow.
 func setName(ctx context.Context, tx *db.Tx, d domain) error {
 	_, err := tx.Exec(ctx, `UPDATE hosting_domains SET name = $1, displaced_name = $2, status = CASE WHEN status = 'removing' THEN status ELSE 'pending' END,

@@ -119,12 +119,17 @@ func (s *Service) panelCounts(ctx context.Context, on site.Site) (map[string]int
 	if err != nil || !measured {
 		return nil, false, err
 	}
+	return countsOf(counted), true, nil
+}
+
+// countsOf are the panel's counts by the names of the plan's limits.
+func countsOf(counted panel.Usage) map[string]int64 {
 	const mebibyte = 1 << 20
 	used := map[string]int64{"disk_mb": (counted.DiskBytes + mebibyte - 1) / mebibyte, "inodes": counted.Inodes}
 	if sent := counted.TrafficBytes; sent != nil {
 		used["bandwidth_gb"] = *sent >> 30
 	}
-	return used, true, nil
+	return used
 }
 
 // measure asks the panel for its own counts; false when there is nothing to count or

@@ -44,16 +44,18 @@ type limitWire struct {
 	Maximum   int64  `json:"maximum"`
 }
 
-// Watch asks the panel what a service uses, and notifies its owner of each limit that it comes near or reaches.
+// Watch asks the panel what a service uses, and notifies its owner of each limit that it comes near or reaches, and of .htaccess
+// rules that have no effect.
 func (s *Service) Watch(ctx context.Context, accountID, serviceID int64) error {
 	on, err := s.Services.Site(ctx, s.DB, accountID, serviceID)
 	if err != nil || !on.Online() {
 		return err
 	}
-	used, ok, err := s.panelCounts(ctx, on)
+	counted, ok, err := s.measure(ctx, on)
 	if err != nil || !ok {
 		return err
 	}
+	used := countsOf(counted)
 	return s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
 		// Of two concurrent runs the second one reads the marks that the first one stored.
 		on, err := s.Services.LockSite(ctx, tx, accountID, serviceID)
@@ -63,7 +65,7 @@ func (s *Service) Watch(ctx context.Context, accountID, serviceID int64) error {
 		if err := putUsage(ctx, tx, serviceID, used); err != nil {
 			return err
 		}
-		return s.notifyLimits(ctx, tx, on, used)
+		return errors.Join(s.notifyLimits(ctx, tx, on, used), s.notifyRules(ctx, tx, on, counted.Ignored))
 	})
 }
 

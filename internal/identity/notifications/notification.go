@@ -142,6 +142,30 @@ func refused(o object) map[string]string {
 // endpoint names an endpoint of webhooks.
 func endpoint(o object) map[string]string { return map[string]string{"Host": o.text("host")} }
 
+// unheeded names the .htaccess files of a site whose rules have no effect, with the names of their directives, a file a line.
+func unheeded(o object) map[string]string {
+	words := hosted(o)
+	var lines []string
+	files, _ := o["files"].([]any)
+	for _, f := range files {
+		file, _ := f.(map[string]any)
+		var names []string
+		directives, _ := file["directives"].([]any)
+		for _, name := range directives {
+			names = append(names, fmt.Sprint(name))
+		}
+		lines = append(lines, object(file).text("path")+": "+strings.Join(names, ", "))
+	}
+	words["Files"] = strings.Join(lines, "\n")
+	if more := o.text("more"); more != "0" {
+		words["More"] = more
+	}
+	if o["protects"] == true {
+		words["Protects"] = "true"
+	}
+	return words
+}
+
 // rules are the events that owners are notified of, by type. The text of a kind is notification.<kind>.title and .body
 // in the catalogue.
 var rules = map[string]rule{
@@ -161,8 +185,9 @@ var rules = map[string]rule{
 		kind: "service_ending", severity: Critical, words: daysLeft,
 		calm: func(o object) bool { return !suspended(o) }, // its owner has ended it
 	},
-	"service.suspended":   {kind: "service_suspended", severity: Critical, words: service},
-	"service.unsuspended": {kind: "service_resumed", severity: Info, words: service, ends: "service_suspended"},
+	"service.suspended":        {kind: "service_suspended", severity: Critical, words: service},
+	"service.unsuspended":      {kind: "service_resumed", severity: Info, words: service, ends: "service_suspended"},
+	"service.htaccess_ignored": {kind: "htaccess_ignored", severity: Warning, words: unheeded},
 	"service.migration_planned": {kind: "service_moving", severity: Warning, words: func(o object) map[string]string {
 		words := service(o)
 		words["Minutes"] = o.text("minutes")
@@ -313,7 +338,7 @@ var pages = map[string]string{
 	"service_expiring": "/plan", "service_renewal_failed": "/plan", "service_ending": "/plan", "service_suspended": "/plan",
 	"ssl_failed": "/certificates", "ssl_restored": "/certificates", "backup_failed": "/backups", "backup_works": "/backups", "backup_damaged": "/backups", "backup_restore_failed": "/backups",
 	"domain_displaced": "/domains", "domain_contested": "/domains", "insight": "/agent?tab=insights", "ai_approval": "/agent",
-	"scan_finding": "/health",
+	"scan_finding": "/health", "htaccess_ignored": "/files",
 }
 
 // link is the page of the panel on which something is done about it, below the installation's address; news may have none.

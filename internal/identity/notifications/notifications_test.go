@@ -273,6 +273,7 @@ func TestANotificationLeadsToWhereItIsMended(t *testing.T) {
 			"service.termination_scheduled": {"service", `{}`, service + "/plan"},
 			"service.suspended":             {"service", `{}`, service + "/plan"},
 			"service.unsuspended":           {"service", `{}`, service},
+			"service.htaccess_ignored":      {"service", `{}`, service + "/files"},
 			"service.migration_planned":     {"service", `{}`, service},
 			"service.migrated":              {"service", `{}`, service},
 			"order.completed":               {"order", `{}`, "/panel/orders/9"},

@@ -36,7 +36,7 @@ var topicOf = map[string]Topic{
 	"service_expiring": Renewals, "service_renewal_failed": Renewals,
 	"order_completed": Payments, "payment_received": Payments, "payment_failed": Payments, "low_balance": Payments,
 	"domain_expiring": Domains, "domain_registration_failed": Domains, "domain_transfer_failed": Domains,
-	"service_moving": Sites, "service_moved": Sites, "ssl_failed": Sites, "ssl_restored": Sites, "backup_failed": Sites, "backup_works": Sites,
+	"service_moving": Sites, "service_moved": Sites, "ssl_failed": Sites, "ssl_restored": Sites, "backup_failed": Sites, "backup_works": Sites, "htaccess_ignored": Sites,
 	"monitor_down": Monitors, "monitor_up": Monitors, "monitor_ssl": Monitors, "monitor_domain": Monitors,
 	"scan_finding": Advice, "insight": Advice, "ai_approval": Advice,
 	"webhook_disabled": Resale, "webhook_works": Resale,

@@ -15,6 +15,7 @@ import (
 	"stead.dev/stead/internal/node/tree"
 	"stead.dev/stead/internal/platform/clock"
 	"stead.dev/stead/internal/platform/htaccess"
+	"stead.dev/stead/internal/port/panel"
 )
 
 // Closed is a directory whose .htaccess closes it to visitors, or opens it within one that is closed.
@@ -48,19 +49,26 @@ const (
 	lookBatch  = 1000             // names that are read at once
 )
 
-// Closed finds the directories below the document roots that are closed to visitors. It reads as the account's user and follows
-// no link but those in the path of a document root, and none that leads out of the home. complete is false when a bound ended it
-// early: what it then does not name is unknown.
-func (d *Driver) Closed(ctx context.Context, ref string, roots []string) (found []Closed, complete bool, err error) {
+// Looked is what one look at an account's .htaccess files has found.
+type Looked struct {
+	Closed []Closed
+	// Complete is false when a bound ended the look early: what it does not name is unknown.
+	Complete bool
+	Ignored  panel.IgnoredRules
+}
+
+// Closed finds the directories below the document roots that are closed to visitors, and the rules that have no effect. It reads
+// as the account's user and follows no link but those in the path of a document root, and none that leads out of the home.
+func (d *Driver) Closed(ctx context.Context, ref string, roots []string) (_ Looked, err error) {
 	defer explain(&err, "closed", ref)
 	ctx, cancel := context.WithTimeout(ctx, lookTime)
 	defer cancel()
 	c, err := d.enter(ctx, ref)
 	if err != nil {
-		return nil, false, err
+		return Looked{}, err
 	}
 	defer c.close()
-	l := closedSearch{call: c, since: clock.Stopwatch()}
+	l := closedSearch{call: c, since: clock.Stopwatch(), above: map[string]htaccess.Access{}}
 	for _, root := range roots {
 		root, err := CleanPath(root)
 		if err != nil {
@@ -76,9 +84,9 @@ func (d *Driver) Closed(ctx context.Context, ref string, roots []string) (found 
 		}
 	}
 	if err := ctx.Err(); err != nil && !errors.Is(err, context.DeadlineExceeded) {
-		return nil, false, err
+		return Looked{}, err
 	}
-	return l.found, !l.short, nil
+	return Looked{Closed: l.found, Complete: !l.short, Ignored: l.ignored}, nil
 }
 
 // closedSearch is one search for closed directories.
@@ -89,6 +97,9 @@ type closedSearch struct {
 	names int
 	found []Closed
 	short bool // a bound was reached
+
+	ignored panel.IgnoredRules
+	above   map[string]htaccess.Access // of directories above document roots, which several may have in common
 }
 
 // pending is a directory that is still to be looked at.
@@ -102,10 +113,10 @@ type pending struct {
 func (l *closedSearch) below(dir string) {
 	var above htaccess.Access
 	if dir != "." {
-		above = l.own(".").Below(above)
+		above = l.on(".").Below(above)
 		for i, r := range dir {
 			if r == '/' {
-				above = l.own(dir[:i]).Below(above)
+				above = l.on(dir[:i]).Below(above)
 			}
 		}
 	}
@@ -157,9 +168,20 @@ func (l *closedSearch) open(dir string) (*os.File, error) {
 	return openDir(l.root, dir)
 }
 
+// on is what a directory above a document root says. Its file is read once for all document roots.
+func (l *closedSearch) on(dir string) htaccess.Access {
+	access, ok := l.above[dir]
+	if !ok {
+		access = l.own(dir)
+		l.above[dir] = access
+	}
+	return access
+}
+
 // own is what a directory's file says; nothing when there is none that can be read.
 func (l *closedSearch) own(dir string) htaccess.Access {
-	f, _, err := l.openFile(path.Join(dir, htaccess.Name))
+	name := path.Join(dir, htaccess.Name)
+	f, _, err := l.openFile(name)
 	if err != nil {
 		return htaccess.Access{}
 	}
@@ -168,7 +190,9 @@ func (l *closedSearch) own(dir string) htaccess.Access {
 	if err != nil {
 		return htaccess.Access{}
 	}
-	return htaccess.Parse(string(text)).Access
+	read := htaccess.Parse(string(text))
+	l.ignored.Add("/"+name, read.Ignored)
+	return read.Access
 }
 
 // OnAccess registers changed, which is called when files by which directories are closed have changed, or may have. It is called

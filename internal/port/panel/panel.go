@@ -205,6 +205,7 @@ type Usage struct {
 	Domains                  int
 	TrafficBytes             *int64 // sent to visitors in the present calendar month (UTC); nil when nobody counts it
 	Limits                   Limits
+	Ignored                  *IgnoredRules `json:",omitempty"` // nil when nobody has looked
 }
 
 // Usages measures accounts.

@@ -90,7 +90,11 @@ function One({ notification, onRead }: { notification: Notification; onRead: () 
           </Text>
         </Group>
         <Text fw={read_at ? undefined : 700}>{title}</Text>
-        {body && <Text size="sm">{body}</Text>}
+        {body && (
+          <Text size="sm" style={{ whiteSpace: "pre-line", overflowWrap: "anywhere" }}>
+            {body}
+          </Text>
+        )}
         {link && (
           <Anchor href={link} size="sm" onClick={() => !read_at && onRead()}>
             {t("open")}
