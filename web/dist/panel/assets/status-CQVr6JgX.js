@@ -1,1 +1,0 @@
-import{r as e}from"./often-0DbwJUjR.js";import{t}from"./texts-D3T5frZV.js";import{li as n}from"./main-BahicKZr.js";var r=n(),i={open:`busy`,waiting:`warn`,answered:`good`,closed:`neutral`};function a({status:n}){return(0,r.jsx)(e,{tone:i[n],label:t(`status.${n}`)})}export{a as t};

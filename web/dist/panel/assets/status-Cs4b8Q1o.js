@@ -1,1 +1,0 @@
-import{r as e}from"./often-0DbwJUjR.js";import{t}from"./texts-zvo6-1hh.js";import{li as n}from"./main-BahicKZr.js";var r=n(),i={pending:`warn`,paid:`busy`,processing:`busy`,completed:`good`,failed:`bad`,refunded:`neutral`,cancelled:`neutral`,expired:`neutral`};function a({status:n}){return(0,r.jsx)(e,{tone:i[n],label:t(`status.${n}`)})}export{a as t};
