@@ -20,6 +20,7 @@ import (
 	"stead.dev/stead/internal/commerce/loyalty"
 	"stead.dev/stead/internal/commerce/orders"
 	"stead.dev/stead/internal/commerce/services"
+	"stead.dev/stead/internal/commerce/services/billing"
 	"stead.dev/stead/internal/commerce/services/provisioning"
 	"stead.dev/stead/internal/commerce/wallet"
 	"stead.dev/stead/internal/content/announcements"
@@ -110,6 +111,7 @@ type sections struct {
 	catalog          *catalog.Service
 	wallet           *wallet.Service
 	services         *services.Service
+	billing          *billing.Service
 	provisioning     *provisioning.Service
 	orders           *orders.Service
 	hosting          *sitedomains.Service
@@ -208,6 +210,7 @@ func (c *core) build(ctx context.Context, as role) (err error) {
 		BaseURL: c.cfg.BaseURL, Brand: c.company.Current,
 	})
 	c.services = services.New(services.Config{DB: c.db, Clock: c.clock, Queue: c.queue, Events: c.outbox})
+	c.billing = billing.New(billing.Config{DB: c.db, Clock: c.clock, Services: c.services})
 	c.provisioning = provisioning.New(provisioning.Config{
 		DB: c.db, Clock: c.clock, Queue: c.queue, Panels: c.panels, SandboxPanel: config.PanelSandbox,
 	})
@@ -267,7 +270,7 @@ func (c *core) build(ctx context.Context, as role) (err error) {
 	c.reviews = reviews.New(reviews.Config{DB: c.db, Customers: reviewers{c.services}})
 	c.templates = templates.New(templates.Config{Base: base, BaseURL: c.cfg.BaseURL, PreviewOrigin: c.cfg.PreviewOrigin})
 	c.reseller = reseller.New(reseller.Config{
-		DB: c.db, Clock: c.clock, Accounts: c.accounts, Wallet: c.wallet, Services: c.services, Orders: c.orders, Catalog: c.catalog,
+		DB: c.db, Clock: c.clock, Accounts: c.accounts, Wallet: c.wallet, Services: c.services, Billing: c.billing, Orders: c.orders, Catalog: c.catalog,
 		Credentials: c.credentials, FTP: c.access, BaseURL: c.cfg.BaseURL, Events: c.outbox, Limits: c.resellerLimits(), Company: c.company.Current,
 	})
 	c.clocks = clocks.New(clocks.Config{DB: c.db, Clock: c.clock, Queue: c.queue})
@@ -335,6 +338,7 @@ func (c *core) listModules() []module.Module {
 		c.accounts.Module(),
 		{Name: "nodes", NoExport: "machines are nobody's", Subscriptions: []module.Subscription{{Types: []string{"service.*"}, Follow: roomOf{c.nodes}.follow(c.services)}}, Needs: []any{c.nodes.Needs}},
 		c.services.Module(),
+		c.billing.Module(),
 		c.provisioning.Module(),
 		c.moves.Module(),
 		c.claims.Module(),
@@ -401,18 +405,21 @@ func (c *core) introduce() {
 	c.announcements.Connect(announcements.Needs{
 		Accounts: audiences{c.accounts, c.services, c.reseller, c.nodes}, Notifier: news{c.notifications}, Audit: c.admin,
 	})
-	c.wallet.Connect(wallet.Needs{Renewals: c.services})
+	c.wallet.Connect(wallet.Needs{Renewals: c.billing})
 	c.services.Connect(services.Needs{
-		Balances: balances{c.wallet}, Plans: c.catalog, Payments: c.wallet, Orders: c.orders, Billing: c.orders, Addons: c.addons,
-		Rates: c.reseller, Taxes: c.invoices, Names: c.hosting, Usages: c.hosting, Keeper: c.backups, Provisioner: c.provisioning,
-		Worlds: c.accounts, Clocks: c.clocks, Monitors: c.monitors,
+		Billing: c.billing, Plans: c.catalog, Payments: c.wallet, Orders: c.orders, Addons: c.addons, Names: c.hosting, Keeper: c.backups,
+		Provisioner: c.provisioning, Worlds: c.accounts, Clocks: c.clocks, Monitors: c.monitors,
+	})
+	c.billing.Connect(billing.Needs{
+		Orders: c.orders, Plans: c.catalog, Addons: c.addons, Balances: balances{c.wallet}, Rates: c.reseller, Taxes: c.invoices,
+		Usages: c.hosting, Provisioner: c.provisioning,
 	})
 	c.provisioning.Connect(provisioning.Needs{Services: c.services, Domains: c.hosting, Keeper: c.backups, Placer: placer(newAsking(c.cfg, c.nodes, c.catalog))})
 	c.orders.Connect(orders.Needs{
-		Catalog: c.catalog, Payer: c.wallet, Services: c.services, Rates: c.reseller, Taxes: c.invoices, Books: c.invoices, Coupons: c.coupons,
+		Catalog: c.catalog, Payer: c.wallet, Services: orderedServices{c.services, c.billing}, Rates: c.reseller, Taxes: c.invoices, Books: c.invoices, Coupons: c.coupons,
 		Clocks: c.clocks,
 	})
-	c.addons.Connect(addons.Needs{Catalog: extras{c.catalog}, Services: c.services, Orders: c.orders, Rates: c.reseller})
+	c.addons.Connect(addons.Needs{Catalog: extras{c.catalog}, Services: extendedServices{c.billing, c.services}, Orders: c.orders, Rates: c.reseller})
 	c.nodes.Connect(nodes.Needs{Checks: c.monitors, Moves: c.moves})
 	c.moves.Connect(moves.Needs{
 		Services: c.services, Places: movedPlaces{places{asking{nodes: c.nodes, catalog: c.catalog, panel: config.PanelNodes, anyhow: true}}, c.services}, Nodes: movedNodes{c.nodes, c.clock}, Backups: movedBackups{c.backups}, DNS: c.dns,
@@ -421,7 +428,7 @@ func (c *core) introduce() {
 	c.monitors.Connect(monitors.Needs{Services: watchedServices{c.services}, Owners: owners{c.accounts}, Devices: c.devices})
 	c.scans.Connect(scans.Needs{Sites: scannedSites{c}, Insights: scanInsights{c.insights}})
 	c.sla.Connect(sla.Needs{
-		Services: soldServices{c.services}, Plans: promises{c.catalog}, Monitors: watchers{c.monitors}, Announcements: plannedWork{c.status},
+		Services: soldServices{c.services, c.billing}, Plans: promises{c.catalog}, Monitors: watchers{c.monitors}, Announcements: plannedWork{c.status},
 		Wallet: compensations{c.wallet, c.invoices, c.services},
 	})
 	c.assistant.Connect(assistant.Needs{Knowledge: knowledge{c.articles}, Accounts: askedAccounts{c}, Model: wording{c.models}})

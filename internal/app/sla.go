@@ -8,6 +8,7 @@ import (
 	"stead.dev/stead/internal/commerce/invoices"
 	"stead.dev/stead/internal/commerce/sale"
 	"stead.dev/stead/internal/commerce/services"
+	"stead.dev/stead/internal/commerce/services/billing"
 	"stead.dev/stead/internal/commerce/wallet"
 	"stead.dev/stead/internal/content/status"
 	"stead.dev/stead/internal/monitoring/monitors"
@@ -17,7 +18,10 @@ import (
 )
 
 // soldServices are the services as SLA sees them.
-type soldServices struct{ services *services.Service }
+type soldServices struct {
+	services *services.Service
+	billing  *billing.Service
+}
 
 // Service implements sla.Services.
 func (s soldServices) Service(ctx context.Context, q db.Querier, accountID, serviceID int64) (sla.Subject, error) {
@@ -27,7 +31,7 @@ func (s soldServices) Service(ctx context.Context, q db.Querier, accountID, serv
 
 // Paid implements sla.Services.
 func (s soldServices) Paid(ctx context.Context, q db.Querier, serviceID int64, from, to time.Time) ([]sla.Paid, error) {
-	times, err := s.services.PaidTimes(ctx, q, serviceID, from, to)
+	times, err := s.billing.PaidTimes(ctx, q, serviceID, from, to)
 	all := make([]sla.Paid, len(times))
 	for i, p := range times {
 		all[i] = sla.Paid{Span: sla.Span{Start: p.Start, End: p.End}, Amount: p.Amount}

@@ -83,3 +83,15 @@ func CheckTime(tx *db.Tx, accountID int64) error {
 	}
 	return nil
 }
+
+// Funds are what an account can spend, and the tax that comes on top of what it buys.
+type Funds struct {
+	Balance money.USDCents
+	Tax     money.Tax
+}
+
+// Covers tells whether what there is to spend pays for a price.
+func (f Funds) Covers(price money.USDCents) bool {
+	on, _, err := f.Tax.Of(price)
+	return err == nil && price <= f.Balance-on
+}

@@ -1,6 +1,6 @@
 // Package sale defines the values that the sections of commerce pass to each other: offers, purchases, prices, payments and
 // what an invoice contains. Each is defined once, so a member that one section adds reaches the others. The package has no
-// behaviour of its own and imports no section.
+// behaviour of its own, apart from the arithmetic of its values, and imports no section.
 package sale
 
 import (
@@ -121,6 +121,12 @@ type Extra struct {
 	Title     string
 	Quantity  int
 	UnitPrice money.USDCents // of one, for the period
+}
+
+// PaidTime is a time of a service and what was really paid for it, without tax and add-ons.
+type PaidTime struct {
+	Start, End time.Time
+	Amount     money.USDCents
 }
 
 // Purchase is something that is paid now and delivered by a job.

@@ -90,7 +90,7 @@ func (s *Service) StepShare(ctx context.Context, share int) (more bool, err erro
 // postpone has a service whose step failed tried again later, so that it does not take the time of others.
 func (s *Service) postpone(ctx context.Context, id int64) error {
 	return s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
-		return s.change(ctx, tx, id, func(record) error {
+		return s.Change(ctx, tx, id, func(Row) error {
 			return setSteps(ctx, tx, []dueStep{{id: id, at: tx.Now.Add(failedAgain)}})
 		})
 	})
@@ -156,9 +156,9 @@ func (s *Service) step(ctx context.Context, ids []int64) (again, waiting []int64
 		if err != nil {
 			return err
 		}
-		var renewing, others []record
+		var renewing, others []Row
 		for _, r := range all {
-			if r.todo(terms[r.planID], tx.Now).act == actRenew {
+			if r.todo(terms[r.PlanID], tx.Now).act == actRenew {
 				renewing = append(renewing, r)
 			} else {
 				others = append(others, r)
@@ -177,7 +177,7 @@ func (s *Service) step(ctx context.Context, ids []int64) (again, waiting []int64
 
 // actAll locks services and does with each what is due but a renewal, or notes when to look again. more are those with
 // which there may be more to do.
-func (s *Service) actAll(ctx context.Context, tx *db.Tx, all []record, terms map[int64]sale.Terms) (more []int64, err error) {
+func (s *Service) actAll(ctx context.Context, tx *db.Tx, all []Row, terms map[int64]sale.Terms) (more []int64, err error) {
 	if len(all) == 0 {
 		return nil, nil
 	}
@@ -187,22 +187,22 @@ func (s *Service) actAll(ctx context.Context, tx *db.Tx, all []record, terms map
 	}
 	var idle []dueStep
 	for i, r := range locked {
-		if r.planID != all[i].planID { // since it was read: the terms are another plan's
-			more = append(more, r.id)
+		if r.PlanID != all[i].PlanID { // since it was read: the terms are another plan's
+			more = append(more, r.ID)
 			continue
 		}
-		switch what := r.todo(terms[r.planID], tx.Now); what.act {
+		switch what := r.todo(terms[r.PlanID], tx.Now); what.act {
 		case actRenew: // since it was read
-			more = append(more, r.id)
+			more = append(more, r.ID)
 		case "":
-			idle = append(idle, dueStep{id: r.id, at: what.next})
+			idle = append(idle, dueStep{id: r.ID, at: what.next})
 		default:
-			did, err := s.act(ctx, tx, r, terms[r.planID], what)
+			did, err := s.act(ctx, tx, r, terms[r.PlanID], what)
 			if err != nil {
 				return nil, err
 			}
 			if did != "" {
-				more = append(more, r.id)
+				more = append(more, r.ID)
 			}
 		}
 	}
@@ -212,49 +212,52 @@ func (s *Service) actAll(ctx context.Context, tx *db.Tx, all []record, terms map
 // renewDue renews services from their wallets. Services of one account are renewed in the order in which they expire, so
 // that money which is not enough for all goes to those that need it first; but one whose renewal goes on failing is not
 // waited for. tried are those that were paid or refused.
-func (s *Service) renewDue(ctx context.Context, tx *db.Tx, all []record, terms map[int64]sale.Terms) (tried, waiting []int64, err error) {
+func (s *Service) renewDue(ctx context.Context, tx *db.Tx, all []Row, terms map[int64]sale.Terms) (tried, waiting []int64, err error) {
 	if len(all) == 0 {
 		return nil, nil, nil
 	}
 	if waiting, err = renewedBefore(ctx, tx, idsOf(all), tx.Now); err != nil {
 		return nil, nil, err
 	}
-	all = slices.DeleteFunc(all, func(r record) bool { return slices.Contains(waiting, r.id) })
+	all = slices.DeleteFunc(all, func(r Row) bool { return slices.Contains(waiting, r.ID) })
 	if len(all) == 0 {
 		return nil, waiting, nil
 	}
-	var sold []soldRenewal
+	var renewals []error // nil: paid
 	err = tx.Savepoint(ctx, func(ctx context.Context) (err error) {
-		sold, err = s.sellRenewals(ctx, tx, all, renewalWish{})
+		renewals, err = s.Billing.RenewAll(ctx, tx, all)
 		return err
 	})
 	if err != nil && len(all) == 1 && isRefusal(err) { // when something of it was written already, which is undone
-		sold, err = []soldRenewal{{refusal: err}}, nil
+		renewals, err = []error{err}, nil
 	}
 	if err != nil {
 		return nil, nil, err
 	}
 	var (
-		refused []record
+		refused []Row
 		reasons []string
 	)
 	for i, r := range all {
 		key := ""
-		if refusal := sold[i].refusal; refusal != nil {
+		if refusal := renewals[i]; refusal != nil {
 			if !isRefusal(refusal) {
 				return nil, nil, refusal
 			}
 			key = fault.From(refusal).Def.Key
 			refused, reasons = append(refused, r), append(reasons, key)
 		}
-		noteStep(tx, r.id, actRenew, key, 0)
+		noteStep(tx, r.ID, actRenew, key, 0)
 	}
 	return idsOf(all), waiting, s.renewalsFailed(ctx, tx, refused, reasons, terms)
 }
 
+// isRefusal reports whether an error is a refusal with a reason for the customer.
+func isRefusal(err error) bool { return fault.From(err).Def.Kind == fault.KindUnprocessable }
+
 // renewalsFailed notes of services why their renewals were refused, and tells of it. The error is errMoved when the owner
 // of one renewed it meanwhile and that took the money, or money came in.
-func (s *Service) renewalsFailed(ctx context.Context, tx *db.Tx, all []record, reasons []string, terms map[int64]sale.Terms) error {
+func (s *Service) renewalsFailed(ctx context.Context, tx *db.Tx, all []Row, reasons []string, terms map[int64]sale.Terms) error {
 	if len(all) == 0 {
 		return nil
 	}
@@ -264,10 +267,10 @@ func (s *Service) renewalsFailed(ctx context.Context, tx *db.Tx, all []record, r
 	}
 	for i, r := range locked {
 		before := all[i]
-		if !r.renewing() || r.planID != before.planID || !r.attemptAt(terms[r.planID]).Equal(before.attemptAt(terms[r.planID])) {
+		if !r.renewing() || r.PlanID != before.PlanID || !r.attemptAt(terms[r.PlanID]).Equal(before.attemptAt(terms[r.PlanID])) {
 			return errMoved
 		}
-		if err := setRenewalFailed(ctx, tx, r.id, reasons[i], tx.Now.Add(renewAgain)); err != nil {
+		if err := setRenewalFailed(ctx, tx, r.ID, reasons[i], tx.Now.Add(renewAgain)); err != nil {
 			return err
 		}
 		if err := s.emitWith(ctx, tx, "service.renewal_failed", r, map[string]any{"error_key": reasons[i]}); err != nil {

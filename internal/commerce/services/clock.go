@@ -9,30 +9,30 @@ import (
 	"stead.dev/stead/internal/platform/db"
 )
 
-// change locks a service and runs f with it, at its time.
-func (s *Service) change(ctx context.Context, tx *db.Tx, id int64, f func(r record) error) error {
+// Change locks a service and runs f with it, at its time.
+func (s *Service) Change(ctx context.Context, tx *db.Tx, id int64, f func(r Row) error) error {
 	r, err := lock(ctx, tx, id)
 	return s.inTimeOf(ctx, tx, r, err, f)
 }
 
-// changeOwn is change for a service of the account.
-func (s *Service) changeOwn(ctx context.Context, tx *db.Tx, accountID, id int64, f func(r record) error) error {
+// changeOwn is Change for a service of the account.
+func (s *Service) changeOwn(ctx context.Context, tx *db.Tx, accountID, id int64, f func(r Row) error) error {
 	r, err := lockOwn(ctx, tx, accountID, id)
 	return s.inTimeOf(ctx, tx, r, err, f)
 }
 
-// read is change without the lock, for what has to lock rows of an order or of a wallet first.
-func (s *Service) read(ctx context.Context, tx *db.Tx, id int64, f func(r record) error) error {
+// read is Change without the lock, for what has to lock rows of an order or of a wallet first.
+func (s *Service) read(ctx context.Context, tx *db.Tx, id int64, f func(r Row) error) error {
 	r, err := get(ctx, tx, id)
 	return s.inTimeOf(ctx, tx, r, err, f)
 }
 
 // inTimeOf runs f with a service at the service's time, unless err says that the service was not found.
-func (s *Service) inTimeOf(ctx context.Context, tx *db.Tx, r record, err error, f func(r record) error) error {
+func (s *Service) inTimeOf(ctx context.Context, tx *db.Tx, r Row, err error, f func(r Row) error) error {
 	if err != nil {
 		return err
 	}
-	leave, err := s.enter(ctx, tx, r)
+	leave, err := s.EnterTime(ctx, tx, r)
 	if err != nil {
 		return err
 	}
@@ -40,23 +40,23 @@ func (s *Service) inTimeOf(ctx context.Context, tx *db.Tx, r record, err error, 
 	return f(r)
 }
 
-// enter lets tx go on at the time of the service, until leave is called. The live world has one time: its services'
+// EnterTime lets tx go on at the time of the service, until leave is called. The live world has one time: its services'
 // clocks are not even asked for.
-func (s *Service) enter(ctx context.Context, tx *db.Tx, r record) (leave func(), err error) {
-	if !r.sandbox {
-		return tx.Enter(r.accountID, time.Time{}), nil
+func (s *Service) EnterTime(ctx context.Context, tx *db.Tx, r Row) (leave func(), err error) {
+	if !r.Sandbox {
+		return tx.Enter(r.AccountID, time.Time{}), nil
 	}
-	return s.Enter(ctx, tx, r.accountID)
+	return s.Enter(ctx, tx, r.AccountID)
 }
 
-// enterAll is enter for the services of a batch: of the live world, or of one sandbox.
-func (s *Service) enterAll(ctx context.Context, tx *db.Tx, all []record) (leave func(), err error) {
-	if all[0].sandbox {
-		return s.Enter(ctx, tx, all[0].accountID)
+// enterAll is EnterTime for the services of a batch: of the live world, or of one sandbox.
+func (s *Service) enterAll(ctx context.Context, tx *db.Tx, all []Row) (leave func(), err error) {
+	if all[0].Sandbox {
+		return s.Enter(ctx, tx, all[0].AccountID)
 	}
 	accounts := make([]int64, len(all))
 	for i, r := range all {
-		accounts[i] = r.accountID
+		accounts[i] = r.AccountID
 	}
 	return tx.EnterAll(accounts, time.Time{}), nil
 }
@@ -67,12 +67,12 @@ func (s *Service) Enter(ctx context.Context, tx *db.Tx, accountID int64) (leave 
 	return s.Clocks.Enter(ctx, tx, accountID)
 }
 
-// now is the time of a service, for what is read.
-func (s *Service) now(ctx context.Context, q db.Querier, r record) (time.Time, error) {
-	if !r.sandbox {
+// TimeOf is the time of a service, for what is read.
+func (s *Service) TimeOf(ctx context.Context, q db.Querier, r Row) (time.Time, error) {
+	if !r.Sandbox {
 		return s.Clock.Now(), nil
 	}
-	return s.Now(ctx, q, r.accountID)
+	return s.Now(ctx, q, r.AccountID)
 }
 
 // Now is the time of an account's services.
@@ -114,7 +114,7 @@ func (s *Service) Due(ctx context.Context, accountID int64) (busy bool, err erro
 			return false, failed
 		}
 		did = len(ids) > waiting
-		if err := s.applyTariffsOf(ctx, accountID, now); err != nil {
+		if err := s.Billing.ApplyTariffsOf(ctx, accountID, now); err != nil {
 			return false, err
 		}
 	}
@@ -155,19 +155,4 @@ func nextDue(ctx context.Context, q db.Querier, accountID int64, t time.Time) (t
 		}
 	}
 	return first, err
-}
-
-// applyTariffsOf is ApplyTariffs for a sandbox.
-func (s *Service) applyTariffsOf(ctx context.Context, accountID int64, now time.Time) error {
-	ids, err := db.Collect(ctx, s.DB, func(row db.Row) (id int64, err error) {
-		err = row.Scan(&id)
-		return id, err
-	}, `SELECT id FROM services WHERE account_id = $1 AND sandbox AND pending_plan_at IS NOT NULL AND pending_plan_at <= $2
-		AND expires_at > $2 AND status IN ('active', 'past_due', 'suspended') ORDER BY id`, accountID, now)
-	for _, id := range ids {
-		if err == nil {
-			err = s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error { return s.applyPending(ctx, tx, id) })
-		}
-	}
-	return err
 }

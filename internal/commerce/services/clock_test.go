@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"stead.dev/stead/internal/commerce/sale"
+	"stead.dev/stead/internal/commerce/services/servicestest"
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/outbox"
 )
@@ -27,27 +29,27 @@ func TestASandboxLivesByItsOwnClock(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, w *world) {
 		w.openPurse()
-		w.exec(`INSERT INTO test_purse (account_id, balance) VALUES (1, 10000)`)
+		w.Exec(`INSERT INTO test_purse (account_id, balance) VALUES (1, 10000)`)
 		clocks := moved{}
 		w.Clocks = clocks
 		w.Keeper = &keeper{kept: true}
-		served := w.active(ask("a.test"))
-		n := ask("b.test")
-		n.AccountID = sandboxAccount
-		clocks[sandboxAccount] = w.clk.Now().AddDate(0, 6, 0)
-		began := clocks[sandboxAccount]
+		served := w.active(servicestest.Ask("a.test"))
+		n := servicestest.Ask("b.test")
+		n.AccountID = servicestest.SandboxAccount
+		clocks[servicestest.SandboxAccount] = w.Clk.Now().AddDate(0, 6, 0)
+		began := clocks[servicestest.SandboxAccount]
 		simulated := w.active(n)
-		if r := w.record(simulated); !r.provisionedAt.Equal(began) || !r.expiresAt.Equal(addMonths(began, 1)) {
-			t.Errorf("bought at %v: %v until %v", began, r.provisionedAt, r.expiresAt)
+		if r := w.record(simulated); !r.ProvisionedAt.Equal(began) || !r.ExpiresAt.Equal(sale.AddMonths(began, 1)) {
+			t.Errorf("bought at %v: %v until %v", began, r.ProvisionedAt, r.ExpiresAt)
 		}
-		if sum, err := w.DueRenewals(t.Context(), w.db, sandboxAccount, 31); err != nil || sum != 499 {
+		if sum, err := w.sold.DueRenewals(t.Context(), w.DB, servicestest.SandboxAccount, 31); err != nil || sum != 499 {
 			t.Errorf("%d are due within a month of its time, %v", sum, err)
 		}
-		clocks[1] = w.clk.Now().AddDate(1, 0, 0) // a clock that the live world must not have
+		clocks[1] = w.Clk.Now().AddDate(1, 0, 0) // a clock that the live world must not have
 		before := w.record(served)
 		for range 4 * 60 {
-			clocks[sandboxAccount] = clocks[sandboxAccount].Add(6 * time.Hour)
-			if _, err := w.Due(t.Context(), sandboxAccount); err != nil {
+			clocks[servicestest.SandboxAccount] = clocks[servicestest.SandboxAccount].Add(6 * time.Hour)
+			if _, err := w.Due(t.Context(), servicestest.SandboxAccount); err != nil {
 				t.Fatal(err)
 			}
 			if err := w.Steps(t.Context()); err != nil {
@@ -58,13 +60,13 @@ func TestASandboxLivesByItsOwnClock(t *testing.T) {
 		if busy, err := w.Due(t.Context(), 1); err != nil || busy {
 			t.Errorf("of the live world: %v, %v", busy, err)
 		}
-		w.same("the simulated one", Terminating, w.record(simulated).status)
-		w.same("the real one", before.status, w.record(served).status)
-		w.same("the real one's end", before.expiresAt, w.record(served).expiresAt)
-		if busy, err := w.Due(t.Context(), sandboxAccount); err != nil || !busy {
+		w.Same("the simulated one", Terminating, w.record(simulated).Status)
+		w.Same("the real one", before.Status, w.record(served).Status)
+		w.Same("the real one's end", before.ExpiresAt, w.record(served).ExpiresAt)
+		if busy, err := w.Due(t.Context(), servicestest.SandboxAccount); err != nil || !busy {
 			t.Errorf("while an account is being removed: %v, %v", busy, err)
 		}
-		events, err := w.events.Of(t.Context(), "service", simulated)
+		events, err := w.Events.Of(t.Context(), "service", simulated)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -80,10 +82,10 @@ func TestASandboxLivesByItsOwnClock(t *testing.T) {
 func TestASandboxsTimeIsNobodyElses(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, w *world) {
-		w.Clocks = moved{sandboxAccount: w.clk.Now().AddDate(1, 0, 0)}
-		w.in(func(ctx context.Context, tx *db.Tx) error {
+		w.Clocks = moved{servicestest.SandboxAccount: w.Clk.Now().AddDate(1, 0, 0)}
+		w.In(func(ctx context.Context, tx *db.Tx) error {
 			before := tx.Now
-			if err := w.Paid(ctx, tx, outbox.Stored{Type: "wallet.topup_succeeded", AccountID: sandboxAccount}); err != nil {
+			if err := w.Paid(ctx, tx, outbox.Stored{Type: "wallet.topup_succeeded", AccountID: servicestest.SandboxAccount}); err != nil {
 				return err
 			}
 			if !tx.Now.Equal(before) {

@@ -13,17 +13,17 @@ import (
 )
 
 // placement is what the service asks of a panel.
-func (r record) placement() (provisioning.Placement, error) {
-	limits, err := site.ParseLimits(r.id, json.RawMessage(r.limits))
-	return provisioning.Placement{ServiceID: r.id, PlanID: r.planID, Limits: limits, Sandbox: r.sandbox}, err
+func (r Row) placement() (provisioning.Placement, error) {
+	limits, err := site.ParseLimits(r.ID, json.RawMessage(r.Limits))
+	return provisioning.Placement{ServiceID: r.ID, PlanID: r.PlanID, Limits: limits, Sandbox: r.Sandbox}, err
 }
 
 // PlaceElsewhere moves a service that is being provisioned to another panel than the one that does not answer. A service that
 // comes back stays where what was kept of it is.
 func (s *Service) PlaceElsewhere(ctx context.Context, id int64, from string) (moved bool, err error) {
 	err = s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
-		return s.read(ctx, tx, id, func(r record) error {
-			if r.status != Provisioning || r.panel != from || r.returning() {
+		return s.read(ctx, tx, id, func(r Row) error {
+			if r.Status != Provisioning || r.panel != from || r.returning() {
 				return nil
 			}
 			left, err := leftOf(ctx, tx, id)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"stead.dev/stead/internal/commerce/services/provisioning"
+	"stead.dev/stead/internal/commerce/services/servicestest"
 	"stead.dev/stead/internal/platform/clock"
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/fault"
@@ -37,18 +38,18 @@ func (p inOrder) PlaceElsewhere(_ context.Context, _ *db.Tx, _ provisioning.Plac
 func (inOrder) Resize(context.Context, *db.Tx, provisioning.Placement) error { return nil }
 
 // twoPanels are the world's panel, which is the second to take a service, and one named first.
-func (w *world) twoPanels() (first *machine) {
-	first = &machine{made: map[string]panel.Account{}, now: w.clk.Now}
-	w.prov.Panels = panels{"first": first, "node": w.panel}
+func (w *world) twoPanels() (first *servicestest.Machine) {
+	first = &servicestest.Machine{Made: map[string]panel.Account{}, Now: w.Clk.Now}
+	w.prov.Panels = servicestest.Panels{"first": first, "node": w.Panel}
 	w.prov.Placer = inOrder{"first", "node"}
 	return first
 }
 
 func (w *world) clear(id int64) time.Duration {
-	w.t.Helper()
-	wait, err := w.prov.Clear(w.t.Context(), id, "first")
+	w.T.Helper()
+	wait, err := w.prov.Clear(w.T.Context(), id, "first")
 	if err != nil {
-		w.t.Fatal(err)
+		w.T.Fatal(err)
 	}
 	return wait
 }
@@ -60,26 +61,26 @@ func TestAServiceIsMadeElsewhereWhenItsPanelIsDead(t *testing.T) {
 	testkit.Engines(t, func(t *testing.T, d *db.DB, clk *clock.Fake) {
 		w := newWorld(t, d, clk)
 		first := w.twoPanels()
-		id := w.provisioning(ask("shop.test"))
-		first.fails = panel.ErrUnreachable
+		id := w.provisioning(servicestest.Ask("shop.test"))
+		first.Fails = panel.ErrUnreachable
 		if err := w.attempt(id, 1); !errors.Is(err, panel.ErrUnreachable) {
 			t.Fatalf("an agent that starts anew is waited for: %v", err)
 		}
-		w.same("where it is", "first", w.record(id).panel)
+		w.Same("where it is", "first", w.record(id).panel)
 		if err := w.attempt(id, 2); err == nil {
 			t.Fatal("the job does not come again")
 		}
-		w.same("where it is then", "node", w.record(id).panel)
-		w.same("its state", Provisioning, w.record(id).status)
-		w.same("jobs that clear", 1, w.jobs("services.clear"))
+		w.Same("where it is then", "node", w.record(id).panel)
+		w.Same("its state", Provisioning, w.record(id).Status)
+		w.Same("jobs that clear", 1, w.Jobs("services.clear"))
 		if err := w.attempt(id, 2); err != nil {
 			t.Fatal(err)
 		}
-		w.same("its state on the other panel", Active, w.record(id).status)
-		w.same("the order", []string{"completed"}, w.outcomes())
+		w.Same("its state on the other panel", Active, w.record(id).Status)
+		w.Same("the order", []string{"completed"}, w.Outcomes())
 
 		// The first panel comes back, and has made the account late.
-		first.fails = nil
+		first.Fails = nil
 		if wait := w.clear(id); wait <= 0 {
 			t.Error("the panel may be at it still")
 		}
@@ -88,10 +89,10 @@ func TestAServiceIsMadeElsewhereWhenItsPanelIsDead(t *testing.T) {
 		}
 		clk.Advance(3 * time.Minute)
 		for range 2 {
-			w.same("how long to wait", time.Duration(0), w.clear(id))
+			w.Same("how long to wait", time.Duration(0), w.clear(id))
 		}
-		w.same("accounts on the panel that was dead", 0, first.accounts())
-		w.same("accounts on the other", 1, w.panel.accounts())
+		w.Same("accounts on the panel that was dead", 0, first.Accounts())
+		w.Same("accounts on the other", 1, w.Panel.Accounts())
 		if left, err := w.Left(t.Context(), d, 0, 10); err != nil || len(left) != 0 {
 			t.Errorf("left: %v %v", left, err)
 		}
@@ -105,9 +106,9 @@ func TestAnAccountThatIsMadeTooLateIsNotTaken(t *testing.T) {
 	testkit.Engines(t, func(t *testing.T, d *db.DB, clk *clock.Fake) {
 		w := newWorld(t, d, clk)
 		first := w.twoPanels()
-		id := w.provisioning(ask("shop.test"))
-		first.after = func() {
-			first.after = nil
+		id := w.provisioning(servicestest.Ask("shop.test"))
+		first.After = func() {
+			first.After = nil
 			if moved, err := w.PlaceElsewhere(t.Context(), id, "first"); err != nil || !moved {
 				t.Errorf("moved: %v %v", moved, err)
 			}
@@ -115,26 +116,26 @@ func TestAnAccountThatIsMadeTooLateIsNotTaken(t *testing.T) {
 		if err := w.attempt(id, 1); err != nil {
 			t.Fatal(err)
 		}
-		w.same("its state", Provisioning, w.record(id).status)
+		w.Same("its state", Provisioning, w.record(id).Status)
 		if err := w.attempt(id, 1); err != nil {
 			t.Fatal(err)
 		}
 		r := w.record(id)
-		w.same("its state in the end", Active, r.status)
-		w.same("where it is", "node", r.panel)
-		w.same("the order", []string{"completed"}, w.outcomes())
+		w.Same("its state in the end", Active, r.Status)
+		w.Same("where it is", "node", r.panel)
+		w.Same("the order", []string{"completed"}, w.Outcomes())
 		if err := w.prov.Reconcile(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		w.same("jobs that clear", 1, w.jobs("services.clear"))
+		w.Same("jobs that clear", 1, w.Jobs("services.clear"))
 		clk.Advance(3 * time.Minute)
 		w.clear(id)
-		w.same("accounts on the first panel", 0, first.accounts())
+		w.Same("accounts on the first panel", 0, first.Accounts())
 		// Where the service is, nothing is ever cleared.
 		if wait, err := w.prov.Clear(t.Context(), id, "node"); err != nil || wait != 0 {
 			t.Errorf("%v %v", wait, err)
 		}
-		w.same("accounts on the other", 1, w.panel.accounts())
+		w.Same("accounts on the other", 1, w.Panel.Accounts())
 	})
 }
 
@@ -143,23 +144,23 @@ func TestAServiceStaysWhereItIsWhenNoOtherPanelTakesIt(t *testing.T) {
 	testkit.Engines(t, func(t *testing.T, d *db.DB, clk *clock.Fake) {
 		w := newWorld(t, d, clk)
 		first := w.twoPanels()
-		id := w.provisioning(ask("shop.test"))
-		first.fails, w.panel.fails = panel.ErrUnreachable, panel.ErrUnreachable
+		id := w.provisioning(servicestest.Ask("shop.test"))
+		first.Fails, w.Panel.Fails = panel.ErrUnreachable, panel.ErrUnreachable
 		for n := 2; n <= 4; n++ {
 			if err := w.attempt(id, n); err == nil {
 				t.Fatal("nothing is tried again")
 			}
 		}
-		w.same("where it is", "node", w.record(id).panel)
-		first.fails, w.panel.fails = nil, nil
+		w.Same("where it is", "node", w.record(id).panel)
+		first.Fails, w.Panel.Fails = nil, nil
 		if err := w.attempt(id, 5); err != nil {
 			t.Fatal(err)
 		}
-		w.same("its state", Active, w.record(id).status)
+		w.Same("its state", Active, w.record(id).Status)
 
 		// One that comes back goes to where what was kept of it is.
-		back := w.active(ask("back.test"))
-		w.exec(`UPDATE services SET status = 'provisioning' WHERE id = ` + strconv.FormatInt(back, 10))
+		back := w.active(servicestest.Ask("back.test"))
+		w.Exec(`UPDATE services SET status = 'provisioning' WHERE id = ` + strconv.FormatInt(back, 10))
 		if moved, err := w.PlaceElsewhere(t.Context(), back, w.record(back).panel); err != nil || moved {
 			t.Errorf("moved: %v %v", moved, err)
 		}
@@ -183,11 +184,11 @@ func TestRoomIsNotKeptForAServiceThatMovedMeanwhile(t *testing.T) {
 		w := newWorld(t, d, clk)
 		w.twoPanels()
 		w.prov.Placer = overtaken{inOrder{"first", "node"}}
-		id := w.provisioning(ask("shop.test"))
+		id := w.provisioning(servicestest.Ask("shop.test"))
 		if moved, err := w.PlaceElsewhere(t.Context(), id, "first"); !errors.Is(err, errMoved) || moved {
 			t.Errorf("moved: %v %v", moved, err)
 		}
-		w.same("where it is", "first", w.record(id).panel)
-		w.same("jobs that clear", 0, w.jobs("services.clear"))
+		w.Same("where it is", "first", w.record(id).panel)
+		w.Same("jobs that clear", 0, w.Jobs("services.clear"))
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"stead.dev/stead/internal/commerce/sale"
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/fault"
 	"stead.dev/stead/internal/port/panel"
@@ -19,6 +20,32 @@ type Keeper interface {
 	Return(ctx context.Context, tx *db.Tx, serviceID int64) error
 }
 
+// Addons are what services have beside their plan.
+type Addons interface {
+	// Renewed hears that what a service has is paid until a time.
+	Renewed(ctx context.Context, tx *db.Tx, serviceID int64, until time.Time) error
+	// Ended and Returned hear that a service was terminated, and that it came back.
+	Ended(ctx context.Context, tx *db.Tx, serviceID int64) error
+	Returned(ctx context.Context, tx *db.Tx, serviceID int64) error
+}
+
+// NoAddons is the Addons, here and in package billing, of a company that sells none.
+type NoAddons struct{}
+
+// Renewals implements billing.Addons.
+func (NoAddons) Renewals(context.Context, db.Querier, []sale.Renewal) (map[int64][]sale.Extra, error) {
+	return nil, nil //nolint:nilnil // no service has any
+}
+
+// Renewed implements Addons.
+func (NoAddons) Renewed(context.Context, *db.Tx, int64, time.Time) error { return nil }
+
+// Ended implements Addons.
+func (NoAddons) Ended(context.Context, *db.Tx, int64) error { return nil }
+
+// Returned implements Addons.
+func (NoAddons) Returned(context.Context, *db.Tx, int64) error { return nil }
+
 // KeptFor is how long the final backup of a service is kept: what the product of its plan says.
 func (s *Service) KeptFor(ctx context.Context, q db.Querier, id int64) (time.Duration, error) {
 	r, err := get(ctx, q, id)
@@ -26,36 +53,36 @@ func (s *Service) KeptFor(ctx context.Context, q db.Querier, id int64) (time.Dur
 		return 0, err
 	}
 	terms, err := s.terms(ctx, q, r)
-	return days(terms[r.planID].Kept), err
+	return days(terms[r.PlanID].Kept), err
 }
 
 // Terminate ends a suspended service, on an operator's order. A job makes the final
 // backup, removes the account and says that the service is terminated. One that is on
 // this way already is left on it.
 func (s *Service) Terminate(ctx context.Context, tx *db.Tx, id int64) error {
-	return s.change(ctx, tx, id, func(r record) error {
-		if r.status == Terminating {
+	return s.Change(ctx, tx, id, func(r Row) error {
+		if r.Status == Terminating {
 			return nil
 		}
-		if r.status == Terminated {
+		if r.Status == Terminated {
 			return ErrTerminated.New()
 		}
-		if _, ok := r.status.after(terminationDue); !ok {
-			return ErrNotSuspended.Wrapf("services: a service that is %s cannot be terminated", r.status)
+		if _, ok := r.Status.after(terminationDue); !ok {
+			return ErrNotSuspended.Wrapf("services: a service that is %s cannot be terminated", r.Status)
 		}
 		return s.beginTermination(ctx, tx, r)
 	})
 }
 
 // beginTermination sends a locked service on its way to the end.
-func (s *Service) beginTermination(ctx context.Context, tx *db.Tx, r record) error {
-	if err := setTerminating(ctx, tx, r.id); err != nil {
+func (s *Service) beginTermination(ctx context.Context, tx *db.Tx, r Row) error {
+	if err := setTerminating(ctx, tx, r.ID); err != nil {
 		return err
 	}
 	if err := s.emitMove(ctx, tx, "service.updated", r); err != nil {
 		return err
 	}
-	return s.Provisioner.EnqueueEnd(ctx, tx, r.id, false)
+	return s.Provisioner.EnqueueEnd(ctx, tx, r.ID, false)
 }
 
 // EndUnkept removes the account of a service that is terminating although its final backup could not be made, on an
@@ -65,10 +92,10 @@ func (s *Service) EndUnkept(ctx context.Context, tx *db.Tx, id int64) error {
 	switch {
 	case err != nil:
 		return err
-	case r.status == Terminated:
+	case r.Status == Terminated:
 		return ErrTerminated.New()
-	case r.status != Terminating:
-		return fault.ServiceNotActive.Wrapf("services: a service that is %s has its final backup made first", r.status)
+	case r.Status != Terminating:
+		return fault.ServiceNotActive.Wrapf("services: a service that is %s has its final backup made first", r.Status)
 	}
 	return s.Provisioner.EnqueueEnd(ctx, tx, id, true)
 }
@@ -77,18 +104,18 @@ func (s *Service) EndUnkept(ctx context.Context, tx *db.Tx, id int64) error {
 // kept of it is there. The account is made anew by a job, under the same ref; once it
 // is there the service is active until it was paid for, and what was kept is put back.
 func (s *Service) Restore(ctx context.Context, tx *db.Tx, id int64) error {
-	return s.change(ctx, tx, id, func(r record) error {
+	return s.Change(ctx, tx, id, func(r Row) error {
 		if err := s.restorable(ctx, tx, r); err != nil {
 			return err
 		}
 		// Its names may still be its own: those of a service that ended are let go by a job.
-		if r.domain != nil {
-			name, err := s.Names.Return(ctx, tx, r.accountID, id, r.sandbox, *r.domain)
+		if r.Domain != nil {
+			name, err := s.Names.Return(ctx, tx, r.AccountID, id, r.Sandbox, *r.Domain)
 			if err != nil {
 				return err
 			}
-			if name != *r.domain {
-				r.domain = &name
+			if name != *r.Domain {
+				r.Domain = &name
 				if err := setDomain(ctx, tx, r); err != nil {
 					return err
 				}
@@ -107,11 +134,11 @@ func (s *Service) Restore(ctx context.Context, tx *db.Tx, id int64) error {
 }
 
 // restorable refuses a service that has not ended, and one of which nothing is kept.
-func (s *Service) restorable(ctx context.Context, q db.Querier, r record) error {
-	if _, ok := r.status.after(restored); !ok {
-		return fault.ServiceNotActive.Wrapf("services: a service that is %s cannot be restored", r.status)
+func (s *Service) restorable(ctx context.Context, q db.Querier, r Row) error {
+	if _, ok := r.Status.after(restored); !ok {
+		return fault.ServiceNotActive.Wrapf("services: a service that is %s cannot be restored", r.Status)
 	}
-	kept, err := s.Keeper.Kept(ctx, q, []int64{r.id})
+	kept, err := s.Keeper.Kept(ctx, q, []int64{r.ID})
 	if err == nil && len(kept) == 0 {
 		err = ErrRestoreWindow.New()
 	}
@@ -119,10 +146,10 @@ func (s *Service) restorable(ctx context.Context, q db.Querier, r record) error 
 }
 
 // returning tells that a service in provisioning was there before and comes back.
-func (r record) returning() bool { return r.status == Provisioning && r.provisionedAt != nil }
+func (r Row) returning() bool { return r.Status == Provisioning && r.ProvisionedAt != nil }
 
 // comeBack commits that the account of a returning service is there again.
-func (s *Service) comeBack(ctx context.Context, tx *db.Tx, r record, account panel.Account) error {
+func (s *Service) comeBack(ctx context.Context, tx *db.Tx, r Row, account panel.Account) error {
 	until, paid, err := s.paidReturn(ctx, tx, r)
 	if err != nil {
 		return err
@@ -130,12 +157,12 @@ func (s *Service) comeBack(ctx context.Context, tx *db.Tx, r record, account pan
 	if err := s.open(ctx, tx, r, account, until); err != nil {
 		return err
 	}
-	if err := s.Keeper.Return(ctx, tx, r.id); errors.Is(err, fault.NotFound) {
+	if err := s.Keeper.Return(ctx, tx, r.ID); errors.Is(err, fault.NotFound) {
 		return ErrRestoreWindow.Wrap(err) // it ended while the panel made the account
 	} else if err != nil {
 		return err
 	}
-	if err := s.Addons.Returned(ctx, tx, r.id); err != nil {
+	if err := s.Addons.Returned(ctx, tx, r.ID); err != nil {
 		return err
 	}
 	if paid {
@@ -148,48 +175,48 @@ func (s *Service) comeBack(ctx context.Context, tx *db.Tx, r record, account pan
 
 // paidReturn takes the money that is held for a service which comes back, and answers until when that pays it; false
 // where none is held. It is called before the service's row is locked.
-func (s *Service) paidReturn(ctx context.Context, tx *db.Tx, r record) (until time.Time, paid bool, err error) {
+func (s *Service) paidReturn(ctx context.Context, tx *db.Tx, r Row) (until time.Time, paid bool, err error) {
 	if r.restoreOrderID == nil {
-		return *r.expiresAt, false, nil
+		return *r.ExpiresAt, false, nil
 	}
 	if err := s.Orders.Complete(ctx, tx, *r.restoreOrderID); err != nil {
 		return until, false, fmt.Errorf("services: complete order %d: %w", *r.restoreOrderID, err)
 	}
-	return addMonths(tx.Now, r.periodMonths), true, nil
+	return sale.AddMonths(tx.Now, r.PeriodMonths), true, nil
 }
 
 // returned notes what was paid for a service that is back: its own plan, so another one that was to come with the next
 // renewal does not.
-func (s *Service) returned(ctx context.Context, tx *db.Tx, r record, until time.Time) error {
-	if err := insertPeriod(ctx, tx, r.id, tx.Now, until, r.restorePrice); err != nil {
+func (s *Service) returned(ctx context.Context, tx *db.Tx, r Row, until time.Time) error {
+	if err := s.Billing.NotePaid(ctx, tx, r.ID, sale.PaidTime{Start: tx.Now, End: until, Amount: r.restorePrice}); err != nil {
 		return err
 	}
-	if err := setRestoreOrder(ctx, tx, r.id, nil, r); err != nil {
+	if err := setRestoreOrder(ctx, tx, r.ID, nil, r); err != nil {
 		return err
 	}
-	if err := setPending(ctx, tx, r.id, nil, nil, nil); err != nil {
+	if err := s.SetPending(ctx, tx, r.ID, nil, nil, nil); err != nil {
 		return err
 	}
-	return s.Addons.Renewed(ctx, tx, r.id, until)
+	return s.Addons.Renewed(ctx, tx, r.ID, until)
 }
 
-func setRestoreOrder(ctx context.Context, tx *db.Tx, id int64, orderID *int64, r record) error {
-	_, err := tx.Exec(ctx, `UPDATE services SET restore_order_id = $1, restore_price = $2 WHERE id = $3`, orderID, r.renewPrice-r.addonPrice, id)
+func setRestoreOrder(ctx context.Context, tx *db.Tx, id int64, orderID *int64, r Row) error {
+	_, err := tx.Exec(ctx, `UPDATE services SET restore_order_id = $1, restore_price = $2 WHERE id = $3`, orderID, r.RenewPrice-r.AddonPrice, id)
 	return err
 }
 
 // stayAway commits that the panel will not have a returning service: it is terminated as
 // before, and can be restored again.
-func (s *Service) stayAway(ctx context.Context, tx *db.Tx, r record, failureKey string) error {
+func (s *Service) stayAway(ctx context.Context, tx *db.Tx, r Row, failureKey string) error {
 	if r.restoreOrderID != nil {
 		if err := s.Orders.Fail(ctx, tx, *r.restoreOrderID, failureKey); err != nil {
 			return fmt.Errorf("services: fail order %d: %w", *r.restoreOrderID, err)
 		}
-		if err := setRestoreOrder(ctx, tx, r.id, nil, r); err != nil {
+		if err := setRestoreOrder(ctx, tx, r.ID, nil, r); err != nil {
 			return err
 		}
 	}
-	moved, err := setTerminated(ctx, tx, r.id, Provisioning)
+	moved, err := setTerminated(ctx, tx, r.ID, Provisioning)
 	if err == nil && !moved {
 		err = errMoved
 	}
@@ -199,7 +226,7 @@ func (s *Service) stayAway(ctx context.Context, tx *db.Tx, r record, failureKey 
 	if err := s.emitMove(ctx, tx, "service.terminated", r); err != nil {
 		return err
 	}
-	return s.Provisioner.EnqueueCleanUp(ctx, tx, r.id, r.panel)
+	return s.Provisioner.EnqueueCleanUp(ctx, tx, r.ID, r.panel)
 }
 
 func setTerminating(ctx context.Context, tx *db.Tx, id int64) error {

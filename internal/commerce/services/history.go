@@ -9,9 +9,9 @@ import (
 )
 
 // remember keeps what is told of a service (services_history), when tx ends. more are the members beside those of the service.
-func remember(tx *db.Tx, eventType string, r record, previous, more map[string]any) {
+func remember(tx *db.Tx, eventType string, r Row, previous, more map[string]any) {
 	h := happening{eventType: eventType, at: tx.Now, of: r, errorKey: r.failureKey}
-	if before, ok := previous["status"].(Status); ok && before != r.status {
+	if before, ok := previous["status"].(Status); ok && before != r.Status {
 		h.before = &before
 	}
 	if key, ok := more["error_key"].(string); ok {
@@ -23,7 +23,7 @@ func remember(tx *db.Tx, eventType string, r record, previous, more map[string]a
 	db.Gather(tx, "services.history", h, func(ctx context.Context, all []happening) error {
 		var rows db.Values
 		for _, h := range all {
-			rows.Add(h.of.id, h.eventType, h.of.status, h.before, h.of.suspendReason, h.errorKey, h.days, h.at)
+			rows.Add(h.of.ID, h.eventType, h.of.Status, h.before, h.of.suspendReason, h.errorKey, h.days, h.at)
 		}
 		table, args := rows.Table(tx)
 		err := tx.Queue(ctx, nil, `INSERT INTO services_history
@@ -38,7 +38,7 @@ func remember(tx *db.Tx, eventType string, r record, previous, more map[string]a
 // happening is something that happened to a service.
 type happening struct {
 	eventType string
-	of        record  // as it was then
+	of        Row     // as it was then
 	before    *Status // the state that it left
 	errorKey  *string
 	days      *int

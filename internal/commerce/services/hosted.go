@@ -27,18 +27,18 @@ type Names interface {
 	Serve(ctx context.Context, tx *db.Tx, serviceID int64) error
 }
 
-func hosted(r record, err error) (site.Site, error) {
+func hosted(r Row, err error) (site.Site, error) {
 	if err != nil {
 		return site.Site{}, err
 	}
-	limits, err := site.ParseLimits(r.id, json.RawMessage(r.limits))
+	limits, err := site.ParseLimits(r.ID, json.RawMessage(r.Limits))
 	of := site.Site{
-		ServiceID: r.id, AccountID: r.accountID, Panel: r.panel, Ref: r.panelRef, Username: usernameOf(r.id), Status: string(r.status),
-		Limits: limits, OriginURL: r.place.originURL, IPv4: r.place.ipv4, IPv6: r.place.ipv6, Sandbox: r.sandbox,
+		ServiceID: r.ID, AccountID: r.AccountID, Panel: r.panel, Ref: r.panelRef, Username: usernameOf(r.ID), Status: string(r.Status),
+		Limits: limits, OriginURL: r.place.originURL, IPv4: r.place.ipv4, IPv6: r.place.ipv6, Sandbox: r.Sandbox,
 		Epoch: r.epoch, Moving: r.moving,
 	}
-	if r.domain != nil {
-		of.Domain = *r.domain
+	if r.Domain != nil {
+		of.Domain = *r.Domain
 	}
 	return of, err
 }
@@ -62,9 +62,9 @@ func (s *Service) OnlineLimits(ctx context.Context, q db.Querier, accountID int6
 
 // SetDomain makes a service known by another of its domain names.
 func (s *Service) SetDomain(ctx context.Context, tx *db.Tx, id int64, domain string) error {
-	return s.change(ctx, tx, id, func(r record) error {
-		previous := map[string]any{"domain": r.domain}
-		r.domain = &domain
+	return s.Change(ctx, tx, id, func(r Row) error {
+		previous := map[string]any{"domain": r.Domain}
+		r.Domain = &domain
 		if err := setDomain(ctx, tx, r); err != nil {
 			return err
 		}
@@ -103,10 +103,10 @@ func (s *Service) OneHosting(ctx context.Context, accountID, id int64) (Own, err
 	return ownOf(rows[0]), nil
 }
 
-func ownOf(r record) Own {
-	o := Own{ID: r.id, Name: r.label, Plan: r.planName, Status: string(r.status)}
-	if r.domain != nil {
-		o.Domain = *r.domain
+func ownOf(r Row) Own {
+	o := Own{ID: r.ID, Name: r.label, Plan: r.PlanName, Status: string(r.Status)}
+	if r.Domain != nil {
+		o.Domain = *r.Domain
 	}
 	if o.Name == "" {
 		o.Name = o.Domain

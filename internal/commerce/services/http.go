@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"stead.dev/stead/internal/commerce/sale"
 	"stead.dev/stead/internal/platform/api"
 	"stead.dev/stead/internal/platform/auth"
 	"stead.dev/stead/internal/platform/db"
@@ -31,7 +32,7 @@ type serviceWire struct {
 	ExpiresAt            *time.Time      `json:"expires_at"`
 	UnicodeDomain        *string         `json:"unicode_domain" doc:"The domain as people write it"`
 	OrderID              int64           `json:"order_id"`
-	Plan                 planWire        `json:"plan"`
+	Plan                 Plan            `json:"plan"`
 	PeriodMonths         int             `json:"period_months"`
 	AutoRenew            bool            `json:"auto_renew"`
 	RenewPrice           money.Money     `json:"renew_price" doc:"Before the tax that is added to prices, where there is one"`
@@ -56,7 +57,8 @@ type serviceWire struct {
 	ProvisionedAt        *time.Time      `json:"provisioned_at"`
 }
 
-type planWire struct {
+// Plan is the plan of a service as the interface shows it.
+type Plan struct {
 	ID   int64  `json:"id"`
 	Name string `json:"name" doc:"As it was when the service was ordered, in the buyer's language"`
 	Slug string `json:"slug"`
@@ -67,21 +69,21 @@ type planChangeWire struct {
 	ApplyAt *time.Time `json:"apply_at"`
 }
 
-func wire(ctx context.Context, r record, has Funds) serviceWire {
+func wire(ctx context.Context, r Row, has sale.Funds) serviceWire {
 	w := serviceWire{
-		ID: r.id, Label: r.label, Type: r.typ, Status: r.status, Domain: r.domain, ClientRef: r.clientRef,
-		ExpiresAt: r.expiresAt, UnicodeDomain: r.unicodeDomain(), OrderID: r.orderID,
-		Plan:         planWire{ID: r.planID, Name: r.planName, Slug: r.planSlug},
-		PeriodMonths: r.periodMonths, AutoRenew: r.autoRenew,
-		RenewPrice: money.Wire(ctx, r.renewPrice), RenewalCovered: has.covers(r.nextPrice()),
+		ID: r.ID, Label: r.label, Type: r.typ, Status: r.Status, Domain: r.Domain, ClientRef: r.ClientRef,
+		ExpiresAt: r.ExpiresAt, UnicodeDomain: r.unicodeDomain(), OrderID: r.orderID,
+		Plan:         Plan{ID: r.PlanID, Name: r.PlanName, Slug: r.PlanSlug},
+		PeriodMonths: r.PeriodMonths, AutoRenew: r.autoRenew,
+		RenewPrice: money.Wire(ctx, r.RenewPrice), RenewalCovered: has.Covers(r.nextPrice()),
 		NextRenewalAttemptAt: r.nextRenewalAttemptAt, FailureKey: r.failureKey, SuspendReason: r.suspendReason, SuspendedAt: r.suspendedAt,
 		GraceUntil: r.graceUntil, TerminatesAt: r.terminatesAt,
 		Location: db.OrNull(r.place.location), IPv4: db.OrNull(r.place.ipv4), IPv6: db.OrNull(r.place.ipv6),
 		Nameservers: r.place.nameservers, OriginURL: db.OrNull(r.place.originURL),
-		AvailableActions: r.actions(), Tags: []string{}, CreatedAt: r.createdAt, ProvisionedAt: r.provisionedAt,
+		AvailableActions: r.actions(), Tags: []string{}, CreatedAt: r.createdAt, ProvisionedAt: r.ProvisionedAt,
 	}
-	if r.pendingPlanID != nil {
-		w.PendingChange = &planChangeWire{PlanID: *r.pendingPlanID, ApplyAt: r.pendingPlanAt}
+	if r.PendingPlanID != nil {
+		w.PendingChange = &planChangeWire{PlanID: *r.PendingPlanID, ApplyAt: r.PendingPlanAt}
 	}
 	return w
 }
@@ -123,11 +125,11 @@ func (e eventWith) MarshalJSON() ([]byte, error) {
 	return json.Marshal(all)
 }
 
-func eventOf(r record) eventWire {
+func eventOf(r Row) eventWire {
 	return eventWire{
-		ID: r.id, Label: r.label, Type: r.typ, Status: r.status, Domain: r.domain, ClientRef: r.clientRef,
-		ExpiresAt: r.expiresAt, OrderID: r.orderID, PlanID: r.planID, AutoRenew: r.autoRenew,
-		FailureKey: r.failureKey, SuspendReason: r.suspendReason, ProvisionedAt: r.provisionedAt,
+		ID: r.ID, Label: r.label, Type: r.typ, Status: r.Status, Domain: r.Domain, ClientRef: r.ClientRef,
+		ExpiresAt: r.ExpiresAt, OrderID: r.orderID, PlanID: r.PlanID, AutoRenew: r.autoRenew,
+		FailureKey: r.failureKey, SuspendReason: r.suspendReason, ProvisionedAt: r.ProvisionedAt,
 	}
 }
 
@@ -154,7 +156,7 @@ type updateIn struct {
 // Operations are this section's part of the specification's sections "Services"
 // and "Service management".
 func (s *Service) Operations() []api.Route {
-	return slices.Concat(s.ownOperations(), s.tariffOperations(), []api.Route{s.serversOperation()})
+	return append(s.ownOperations(), s.serversOperation())
 }
 
 func (s *Service) ownOperations() []api.Route {
@@ -196,6 +198,18 @@ func (s *Service) ownOperations() []api.Route {
 				return s.answer(ctx, p, in.Service)
 			},
 		},
+		api.Operation[restoreIn, serviceWire]{
+			ID: "services.restore", Method: http.MethodPost, Path: "/api/v1/services/{service}/restore", Section: api.ServiceManagement,
+			Auth: api.Token, Scopes: []string{auth.ScopeServicesWrite}, Summary: "Bring a service back that has ended",
+			Description: "As long as its final backup is kept; `available_actions` then has `restore`. Where its paid time is over, a period is paid at " +
+				"the price of its renewal: the money is set aside, the period begins when the service stands, and it comes back when it cannot be made. " +
+				"A service that we ended for another reason than money is brought back by support.",
+			Errors: []*fault.Def{
+				fault.NotFound, fault.InsufficientFunds, fault.Conflict, fault.ServiceNotActive, fault.ServiceSuspended, fault.DomainUnavailable,
+				fault.DomainVerificationRequired, ErrRestoreWindow,
+			},
+			Commit: s.restoreOperation,
+		},
 	}
 }
 
@@ -220,7 +234,7 @@ func (s *Service) listOperation(ctx context.Context, p auth.Principal, in *listI
 }
 
 // shown are services as their owner sees them.
-func (s *Service) shown(ctx context.Context, rows []record, has Funds) ([]serviceWire, error) {
+func (s *Service) shown(ctx context.Context, rows []Row, has sale.Funds) ([]serviceWire, error) {
 	kept, err := s.kept(ctx, s.DB, rows)
 	if err != nil {
 		return nil, err
@@ -228,7 +242,7 @@ func (s *Service) shown(ctx context.Context, rows []record, has Funds) ([]servic
 	wires, all := make([]serviceWire, len(rows)), make([]*serviceWire, len(rows))
 	for i, r := range rows {
 		wires[i] = wire(ctx, r, has)
-		if r.canComeBack(slices.Contains(kept, r.id)) {
+		if r.canComeBack(slices.Contains(kept, r.ID)) {
 			wires[i].AvailableActions = append(wires[i].AvailableActions, "restore")
 		}
 		all[i] = &wires[i]
@@ -241,9 +255,22 @@ func (s *Service) answer(ctx context.Context, p auth.Principal, id int64) (*serv
 	if err != nil {
 		return nil, err
 	}
-	w, err := s.shown(ctx, []record{r}, has)
+	w, err := s.shown(ctx, []Row{r}, has)
 	if err != nil {
 		return nil, err
 	}
 	return &w[0], nil
+}
+
+type restoreIn struct {
+	serviceIn
+	IdempotencyKey string `header:"Idempotency-Key" maxLength:"257" doc:"Makes the request repeatable"`
+}
+
+func (s *Service) restoreOperation(ctx context.Context, tx *db.Tx, p auth.Principal, in *restoreIn) (*serviceWire, error) {
+	if err := s.RestoreOwn(ctx, tx, p.AccountID, in.Service, in.IdempotencyKey != ""); err != nil {
+		return nil, err
+	}
+	w, err := s.ViewIn(ctx, tx, p.AccountID, in.Service)
+	return &w, err
 }

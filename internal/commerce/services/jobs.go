@@ -15,7 +15,6 @@ import (
 
 // Register adds the section's workers.
 func (s *Service) Register(w *river.Workers) {
-	jobs.Work(w, func(ctx context.Context, _ tariffsArgs) error { return s.ApplyTariffs(ctx) })
 	jobs.Work(w, func(ctx context.Context, _ stepsArgs) error { return s.Steps(ctx) })
 	jobs.Work(w, func(ctx context.Context, a shareArgs) error {
 		more, err := s.StepShare(ctx, a.Share)
@@ -28,7 +27,6 @@ func (s *Service) Register(w *river.Workers) {
 
 // Schedule adds the section's periodic jobs; every is the queue's.
 func (s *Service) Schedule(every func(interval time.Duration, args river.JobArgs)) {
-	every(time.Minute, tariffsArgs{})
 	every(time.Minute, stepsArgs{})
 }
 

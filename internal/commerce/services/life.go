@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"stead.dev/stead/internal/commerce/sale"
+	"stead.dev/stead/internal/platform/fault"
 )
 
 const day = 24 * time.Hour
@@ -47,25 +48,42 @@ type todo struct {
 	next time.Time
 }
 
+// Renewable says why a service cannot be renewed, or nil. One that an operator
+// suspended is not for money to bring back.
+func (r Row) Renewable() error {
+	if r.Status == Suspended && (r.suspendReason == nil || *r.suspendReason != Unpaid) {
+		return fault.ServiceSuspended.New()
+	}
+	if _, ok := r.Status.after(renewed); !ok {
+		return ErrRenewalNotAllowed.New()
+	}
+	return nil
+}
+
+// actions are what the customer can do with the service. Renewing is none of them where it would be refused.
+func (r Row) actions() []string {
+	return slices.DeleteFunc(r.Status.actions(), func(action string) bool { return action == "renew" && r.Renewable() != nil })
+}
+
 // renewing tells whether the service renews by itself.
-func (r record) renewing() bool { return r.autoRenew && r.renewable() == nil }
+func (r Row) renewing() bool { return r.autoRenew && r.Renewable() == nil }
 
 // attemptAt is when the renewal of a service is tried next. For the first time that is in the second half of its period,
 // whatever its product says: a month would be renewed in the moment in which it is bought.
-func (r record) attemptAt(t sale.Terms) time.Time {
+func (r Row) attemptAt(t sale.Terms) time.Time {
 	if r.nextRenewalAttemptAt != nil {
 		return *r.nextRenewalAttemptAt
 	}
-	return r.expiresAt.Add(-min(days(t.RenewBefore), r.halfPeriod()))
+	return r.ExpiresAt.Add(-min(days(t.RenewBefore), r.halfPeriod()))
 }
 
-func (r record) halfPeriod() time.Duration {
-	return r.expiresAt.Sub(addMonths(*r.expiresAt, -r.periodMonths)) / 2
+func (r Row) halfPeriod() time.Duration {
+	return r.ExpiresAt.Sub(sale.AddMonths(*r.ExpiresAt, -r.PeriodMonths)) / 2
 }
 
 // todo looks at a service. Where two things are due, the one that helps the customer
 // comes first: a renewal before all, a step towards the end last.
-func (r record) todo(t sale.Terms, now time.Time) todo {
+func (r Row) todo(t sale.Terms, now time.Time) todo {
 	var next time.Time
 	later := func(at time.Time) {
 		if next.IsZero() || at.Before(next) {
@@ -80,48 +98,48 @@ func (r record) todo(t sale.Terms, now time.Time) todo {
 		}
 	}
 	switch {
-	case r.status == Active && r.endsAtExpiry && !now.Before(*r.expiresAt):
+	case r.Status == Active && r.endsAtExpiry && !now.Before(*r.ExpiresAt):
 		return todo{act: actTerminate}
-	case r.status == Active && r.endsAtExpiry:
-		later(*r.expiresAt)
-		if n, at := tell(warnings, *r.expiresAt, r.warned, now); n > 0 {
+	case r.Status == Active && r.endsAtExpiry:
+		later(*r.ExpiresAt)
+		if n, at := tell(warnings, *r.ExpiresAt, r.warned, now); n > 0 {
 			return todo{act: actWarn, days: n}
 		} else if !at.IsZero() {
 			later(at)
 		}
-	case r.status == Active && !now.Before(*r.expiresAt):
+	case r.Status == Active && !now.Before(*r.ExpiresAt):
 		return todo{act: actExpire}
-	case r.status == Active:
-		later(*r.expiresAt)
-		if n, at := tell(r.reminders(), *r.expiresAt, r.reminded, now); n > 0 {
+	case r.Status == Active:
+		later(*r.ExpiresAt)
+		if n, at := tell(r.reminders(), *r.ExpiresAt, r.reminded, now); n > 0 {
 			return todo{act: actRemind, days: n}
 		} else if !at.IsZero() {
 			later(at)
 		}
-	case r.status == PastDue && !now.Before(*r.graceUntil):
+	case r.Status == PastDue && !now.Before(*r.graceUntil):
 		return todo{act: actSuspend}
-	case r.status == PastDue:
+	case r.Status == PastDue:
 		later(*r.graceUntil)
-	case r.status == Suspended && r.terminatesAt != nil && !now.Before(*r.terminatesAt):
+	case r.Status == Suspended && r.terminatesAt != nil && !now.Before(*r.terminatesAt):
 		return todo{act: actTerminate}
-	case r.status == Suspended && r.terminatesAt != nil:
+	case r.Status == Suspended && r.terminatesAt != nil:
 		later(*r.terminatesAt)
 		if n, at := tell(warnings, *r.terminatesAt, r.warned, now); n > 0 {
 			return todo{act: actWarn, days: n}
 		} else if !at.IsZero() {
 			later(at)
 		}
-	case r.suspendedByOwner() && !now.Before(*r.expiresAt):
+	case r.suspendedByOwner() && !now.Before(*r.ExpiresAt):
 		return todo{act: actExpire}
 	case r.suspendedByOwner():
-		later(*r.expiresAt)
+		later(*r.ExpiresAt)
 	}
 	return todo{next: next}
 }
 
 // reminders are the marks in the second half of the service's period: nobody wants to be
 // reminded of the next renewal by the last one.
-func (r record) reminders() []int {
+func (r Row) reminders() []int {
 	i := slices.IndexFunc(reminders, func(n int) bool { return days(n) <= r.halfPeriod() })
 	if i < 0 {
 		return nil

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"stead.dev/stead/internal/commerce/sale"
+	"stead.dev/stead/internal/commerce/services/servicestest"
 	"stead.dev/stead/internal/platform/clock"
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/fault"
@@ -32,57 +33,57 @@ func at(s string) time.Time {
 func ptr[T any](v T) *T { return &v }
 
 func TestWhatIsDueInTheLifeOfAService(t *testing.T) {
-	live := func(change func(*record)) record {
-		r := record{status: Active, autoRenew: true, periodMonths: 12, expiresAt: ptr(at("2026-06-15 12:00"))}
+	live := func(change func(*Row)) Row {
+		r := Row{Status: Active, autoRenew: true, PeriodMonths: 12, ExpiresAt: ptr(at("2026-06-15 12:00"))}
 		if change != nil {
 			change(&r)
 		}
 		return r
 	}
-	byHand := func(r *record) { r.autoRenew = false }
+	byHand := func(r *Row) { r.autoRenew = false }
 	for _, c := range []struct {
 		name string
-		r    record
+		r    Row
 		now  string
 		want todo
 	}{
 		{"long before", live(nil), "2026-01-01 00:00", todo{next: at("2026-05-16 12:00")}},
 		{"a month before", live(nil), "2026-05-16 12:00", todo{act: actRemind, days: 30}},
-		{"told of that", live(func(r *record) { r.reminded = ptr(30) }), "2026-05-17 00:00", todo{next: at("2026-06-01 12:00")}},
-		{"several passed, one is told", live(func(r *record) { r.reminded = ptr(30) }), "2026-06-09 00:00", todo{act: actRemind, days: 7}},
-		{"three days before", live(func(r *record) { r.reminded = ptr(3) }), "2026-06-12 12:00", todo{act: actRenew}},
+		{"told of that", live(func(r *Row) { r.reminded = ptr(30) }), "2026-05-17 00:00", todo{next: at("2026-06-01 12:00")}},
+		{"several passed, one is told", live(func(r *Row) { r.reminded = ptr(30) }), "2026-06-09 00:00", todo{act: actRemind, days: 7}},
+		{"three days before", live(func(r *Row) { r.reminded = ptr(3) }), "2026-06-12 12:00", todo{act: actRenew}},
 		{"a renewal before a reminder", live(nil), "2026-06-12 12:00", todo{act: actRenew}},
-		{"not covered, again tomorrow", live(func(r *record) {
+		{"not covered, again tomorrow", live(func(r *Row) {
 			r.reminded, r.nextRenewalAttemptAt = ptr(1), ptr(at("2026-06-14 12:00"))
 		}), "2026-06-14 11:00", todo{next: at("2026-06-14 12:00")}},
-		{"expired", live(func(r *record) { r.nextRenewalAttemptAt = ptr(at("2026-06-16 00:00")) }), "2026-06-15 12:00", todo{act: actExpire}},
+		{"expired", live(func(r *Row) { r.nextRenewalAttemptAt = ptr(at("2026-06-16 00:00")) }), "2026-06-15 12:00", todo{act: actExpire}},
 		{"by hand, last reminder", live(byHand), "2026-06-15 11:59", todo{act: actRemind, days: 1}},
 		{"by hand, expired", live(byHand), "2026-06-15 12:00", todo{act: actExpire}},
-		{"a month is too short for a reminder of a month", live(func(r *record) { r.periodMonths = 1 }), "2026-05-16 12:00", todo{next: at("2026-06-01 12:00")}},
-		{"in grace", live(func(r *record) {
-			r.autoRenew, r.status, r.graceUntil = false, PastDue, ptr(at("2026-06-18 12:00"))
+		{"a month is too short for a reminder of a month", live(func(r *Row) { r.PeriodMonths = 1 }), "2026-05-16 12:00", todo{next: at("2026-06-01 12:00")}},
+		{"in grace", live(func(r *Row) {
+			r.autoRenew, r.Status, r.graceUntil = false, PastDue, ptr(at("2026-06-18 12:00"))
 		}), "2026-06-18 11:00", todo{next: at("2026-06-18 12:00")}},
-		{"grace over", live(func(r *record) {
-			r.autoRenew, r.status, r.graceUntil = false, PastDue, ptr(at("2026-06-18 12:00"))
+		{"grace over", live(func(r *Row) {
+			r.autoRenew, r.Status, r.graceUntil = false, PastDue, ptr(at("2026-06-18 12:00"))
 		}), "2026-06-18 12:00", todo{act: actSuspend}},
-		{"grace over, but covered", live(func(r *record) {
-			r.status, r.graceUntil, r.nextRenewalAttemptAt = PastDue, ptr(at("2026-06-18 12:00")), ptr(at("2026-06-18 12:00"))
+		{"grace over, but covered", live(func(r *Row) {
+			r.Status, r.graceUntil, r.nextRenewalAttemptAt = PastDue, ptr(at("2026-06-18 12:00")), ptr(at("2026-06-18 12:00"))
 		}), "2026-06-18 12:00", todo{act: actRenew}},
-		{"a week before the end", live(func(r *record) {
-			r.autoRenew, r.status, r.suspendReason, r.terminatesAt = false, Suspended, ptr(Unpaid), ptr(at("2026-07-02 12:00"))
+		{"a week before the end", live(func(r *Row) {
+			r.autoRenew, r.Status, r.suspendReason, r.terminatesAt = false, Suspended, ptr(Unpaid), ptr(at("2026-07-02 12:00"))
 		}), "2026-06-25 12:00", todo{act: actWarn, days: 7}},
-		{"the end", live(func(r *record) {
-			r.autoRenew, r.status, r.suspendReason, r.terminatesAt = false, Suspended, ptr(Unpaid), ptr(at("2026-07-02 12:00"))
+		{"the end", live(func(r *Row) {
+			r.autoRenew, r.Status, r.suspendReason, r.terminatesAt = false, Suspended, ptr(Unpaid), ptr(at("2026-07-02 12:00"))
 		}), "2026-07-02 12:00", todo{act: actTerminate}},
-		{"suspended by an operator", live(func(r *record) { r.status, r.suspendReason = Suspended, ptr(Abuse) }), "2027-01-01 00:00", todo{}},
-		{"suspended by its owner", live(func(r *record) {
-			r.status, r.suspendReason, r.suspendedAt, r.ownerSuspendedAt = Suspended, ptr(Manual), ptr(at("2026-06-01 00:00")), ptr(at("2026-06-01 00:00"))
+		{"suspended by an operator", live(func(r *Row) { r.Status, r.suspendReason = Suspended, ptr(Abuse) }), "2027-01-01 00:00", todo{}},
+		{"suspended by its owner", live(func(r *Row) {
+			r.Status, r.suspendReason, r.suspendedAt, r.ownerSuspendedAt = Suspended, ptr(Manual), ptr(at("2026-06-01 00:00")), ptr(at("2026-06-01 00:00"))
 		}), "2026-06-15 11:00", todo{next: at("2026-06-15 12:00")}},
-		{"suspended by its owner, its paid time over", live(func(r *record) {
-			r.status, r.suspendReason, r.suspendedAt, r.ownerSuspendedAt = Suspended, ptr(Manual), ptr(at("2026-06-01 00:00")), ptr(at("2026-06-01 00:00"))
+		{"suspended by its owner, its paid time over", live(func(r *Row) {
+			r.Status, r.suspendReason, r.suspendedAt, r.ownerSuspendedAt = Suspended, ptr(Manual), ptr(at("2026-06-01 00:00")), ptr(at("2026-06-01 00:00"))
 		}), "2026-06-15 12:00", todo{act: actExpire}},
-		{"gone", live(func(r *record) { r.status = Terminated }), "2027-01-01 00:00", todo{}},
-		{"never paid", record{status: Pending, autoRenew: true}, "2027-01-01 00:00", todo{}},
+		{"gone", live(func(r *Row) { r.Status = Terminated }), "2027-01-01 00:00", todo{}},
+		{"never paid", Row{Status: Pending, autoRenew: true}, "2027-01-01 00:00", todo{}},
 	} {
 		got := c.r.todo(sale.DefaultTerms, at(c.now))
 		if c.want.act != "" {
@@ -101,7 +102,7 @@ func TestARenewalIsTriedInTheSecondHalfOfThePeriod(t *testing.T) {
 	}{
 		{1, 3, "2026-06-12 12:00"}, {1, 30, "2026-05-31 00:00"}, {1, 365, "2026-05-31 00:00"}, {12, 30, "2026-05-16 12:00"}, {12, 365, "2025-12-15 00:00"},
 	} {
-		r := record{status: Active, autoRenew: true, periodMonths: c.months, expiresAt: ptr(at("2026-06-15 12:00"))}
+		r := Row{Status: Active, autoRenew: true, PeriodMonths: c.months, ExpiresAt: ptr(at("2026-06-15 12:00"))}
 		if got := r.attemptAt(sale.Terms{RenewBefore: c.days}); !got.Equal(at(c.want)) {
 			t.Errorf("%d days before the end of %d months: %v, want %s", c.days, c.months, got, c.want)
 		}
@@ -110,24 +111,24 @@ func TestARenewalIsTriedInTheSecondHalfOfThePeriod(t *testing.T) {
 
 // live runs the steps of all services as the periodic job and its workers do: the shares in any order.
 func (w *world) live() {
-	w.t.Helper()
+	w.T.Helper()
 	for _, share := range rand.Perm(Shares) {
 		for more := true; more; {
 			var err error
-			if more, err = w.StepShare(w.t.Context(), share); err != nil {
-				w.t.Fatal(err)
+			if more, err = w.StepShare(w.T.Context(), share); err != nil {
+				w.T.Fatal(err)
 			}
 		}
 	}
-	if due, err := sharesDue(w.t.Context(), w.db, w.clk.Now()); err != nil || len(due) > 0 {
-		w.t.Fatalf("something is left to do in the shares %v, %v", due, err)
+	if due, err := sharesDue(w.T.Context(), w.DB, w.Clk.Now()); err != nil || len(due) > 0 {
+		w.T.Fatalf("something is left to do in the shares %v, %v", due, err)
 	}
 }
 
 func (w *world) days(n int) {
-	w.t.Helper()
+	w.T.Helper()
 	for range n * 4 {
-		w.clk.Advance(6 * time.Hour)
+		w.Clk.Advance(6 * time.Hour)
 		w.live()
 	}
 }
@@ -136,7 +137,7 @@ func (w *world) days(n int) {
 type purse struct{ w *world }
 
 func (p purse) Sell(ctx context.Context, tx *db.Tx, all []sale.Sale) ([]sale.Sold, error) {
-	return sellEach(all, func(sold sale.Sale) (int64, error) { return p.sell(ctx, tx, sold) })
+	return servicestest.SellEach(all, func(sold sale.Sale) (int64, error) { return p.sell(ctx, tx, sold) })
 }
 
 func (purse) sell(ctx context.Context, tx *db.Tx, sold sale.Sale) (int64, error) {
@@ -159,22 +160,22 @@ func (p purse) Begin(ctx context.Context, tx *db.Tx, n sale.Purchase) (int64, er
 }
 
 func (w *world) openPurse() {
-	w.t.Helper()
-	w.exec(`CREATE TABLE test_purse (account_id BIGINT PRIMARY KEY, balance BIGINT NOT NULL CHECK (balance >= 0))`)
-	w.exec(`CREATE TABLE test_sales (service_id BIGINT NOT NULL, amount BIGINT NOT NULL, at BIGINT NOT NULL)`)
-	w.Billing = purse{w}
+	w.T.Helper()
+	w.Exec(`CREATE TABLE test_purse (account_id BIGINT PRIMARY KEY, balance BIGINT NOT NULL CHECK (balance >= 0))`)
+	w.Exec(`CREATE TABLE test_sales (service_id BIGINT NOT NULL, amount BIGINT NOT NULL, at BIGINT NOT NULL)`)
+	w.Selling = purse{w}
 }
 
 // pay puts money into an account's purse and tells of it, as the wallet does.
 func (w *world) pay(account int64, cents money.USDCents) {
-	w.t.Helper()
+	w.T.Helper()
 	w.comes("wallet.topup_succeeded", account, cents)
 }
 
 // comes is pay for money of which an event of that type tells.
 func (w *world) comes(event string, account int64, cents money.USDCents) {
-	w.t.Helper()
-	w.in(func(ctx context.Context, tx *db.Tx) error {
+	w.T.Helper()
+	w.In(func(ctx context.Context, tx *db.Tx) error {
 		_, err := tx.Exec(ctx, `INSERT INTO test_purse (account_id, balance) VALUES ($1, $2)
 			ON CONFLICT (account_id) DO UPDATE SET balance = test_purse.balance + excluded.balance`, account, cents)
 		if err != nil {
@@ -189,36 +190,36 @@ func TestAServiceThatIsNotPaidEndsStepByStepAndIsToldOfEach(t *testing.T) {
 	engines(t, func(t *testing.T, w *world) {
 		w.openPurse()
 		w.Keeper = &keeper{kept: true}
-		w.used.paying = map[int64]bool{}
-		id := w.active(ask("a.test"))
-		end := *w.record(id).expiresAt
+		w.Used.Paying = map[int64]bool{}
+		id := w.active(servicestest.Ask("a.test"))
+		end := *w.record(id).ExpiresAt
 		w.live()
 		if next := w.record(id).nextRenewalAttemptAt; next == nil || !next.Equal(end.Add(-3*day)) {
 			t.Errorf("the renewal is tried at %v", next)
 		}
-		w.days(int(end.Sub(w.clk.Now())/day) - 1)
-		w.same("before its end", Active, w.record(id).status)
+		w.days(int(end.Sub(w.Clk.Now())/day) - 1)
+		w.Same("before its end", Active, w.record(id).Status)
 		w.days(2)
-		w.same("after its end", PastDue, w.record(id).status)
+		w.Same("after its end", PastDue, w.record(id).Status)
 
-		w.used.paying[1] = true // a payment is on its way when grace is over
+		w.Used.Paying[1] = true // a payment is on its way when grace is over
 		w.days(3)
-		w.same("while a payment is on its way", PastDue, w.record(id).status)
-		w.used.paying[1] = false
+		w.Same("while a payment is on its way", PastDue, w.record(id).Status)
+		w.Used.Paying[1] = false
 		w.days(1)
 		r := w.record(id)
-		w.same("after grace", Suspended, r.status)
-		w.same("because", Unpaid, *r.suspendReason)
+		w.Same("after grace", Suspended, r.Status)
+		w.Same("because", Unpaid, *r.suspendReason)
 
 		w.days(15)
-		w.same("after its suspension", Terminating, w.record(id).status)
+		w.Same("after its suspension", Terminating, w.record(id).Status)
 		var told []string
-		for _, e := range w.told(id) {
+		for _, e := range w.Told(id) {
 			if len(told) == 0 || told[len(told)-1] != e {
 				told = append(told, e)
 			}
 		}
-		w.same("told", []string{
+		w.Same("told", []string{
 			"service.created", "service.updated", "service.provisioned", "service.renewal_upcoming", "service.renewal_failed", "service.renewal_upcoming",
 			"service.renewal_failed", "service.renewal_upcoming", "service.renewal_failed", "service.past_due", "service.renewal_failed",
 			"service.suspended", "service.renewal_failed",
@@ -233,13 +234,13 @@ func TestAPaymentThatNeverComesPreventsASuspensionForTwoWeeks(t *testing.T) {
 	engines(t, func(t *testing.T, w *world) {
 		w.openPurse()
 		w.Keeper = &keeper{kept: true}
-		w.used.paying = map[int64]bool{1: true}
-		id := w.active(ask("a.test"))
-		grace := w.record(id).expiresAt.Add(3 * day)
-		w.days(int(grace.Sub(w.clk.Now())/day) + 13)
-		w.same("within two weeks", PastDue, w.record(id).status)
+		w.Used.Paying = map[int64]bool{1: true}
+		id := w.active(servicestest.Ask("a.test"))
+		grace := w.record(id).ExpiresAt.Add(3 * day)
+		w.days(int(grace.Sub(w.Clk.Now())/day) + 13)
+		w.Same("within two weeks", PastDue, w.record(id).Status)
 		w.days(2)
-		w.same("after them", Suspended, w.record(id).status)
+		w.Same("after them", Suspended, w.record(id).Status)
 	})
 }
 
@@ -248,21 +249,21 @@ func TestMoneyThatComesInBringsServicesBackTheFirstDueFirst(t *testing.T) {
 	engines(t, func(t *testing.T, w *world) {
 		w.openPurse()
 		w.Keeper = &keeper{kept: true}
-		first := w.active(ask("a.test"))
-		w.clk.Advance(time.Hour)
-		second := w.active(ask("b.test"))
+		first := w.active(servicestest.Ask("a.test"))
+		w.Clk.Advance(time.Hour)
+		second := w.active(servicestest.Ask("b.test"))
 		w.days(36)
-		w.same("both", []Status{Suspended, Suspended}, []Status{w.record(first).status, w.record(second).status})
+		w.Same("both", []Status{Suspended, Suspended}, []Status{w.record(first).Status, w.record(second).Status})
 
 		w.pay(1, 600) // for one of them
 		w.live()
-		w.same("one is back", []Status{Active, Suspended}, []Status{w.record(first).status, w.record(second).status})
+		w.Same("one is back", []Status{Active, Suspended}, []Status{w.record(first).Status, w.record(second).Status})
 		w.comes("order.refunded", 1, 400)
 		w.live()
-		w.same("both are back", []Status{Active, Active}, []Status{w.record(first).status, w.record(second).status})
-		w.same("charges", []string{"499", "499"}, w.texts(`SELECT CAST(amount AS TEXT) FROM test_sales`))
-		if err := w.prov.FollowSuspension(t.Context(), first); err != nil || w.panel.made[refOf(first)].Status != "active" {
-			t.Errorf("on the panel: %+v, %v", w.panel.made[refOf(first)], err)
+		w.Same("both are back", []Status{Active, Active}, []Status{w.record(first).Status, w.record(second).Status})
+		w.Same("charges", []string{"499", "499"}, w.Texts(`SELECT CAST(amount AS TEXT) FROM test_sales`))
+		if err := w.prov.FollowSuspension(t.Context(), first); err != nil || w.Panel.Made[servicestest.RefOf(first)].Status != "active" {
+			t.Errorf("on the panel: %+v, %v", w.Panel.Made[servicestest.RefOf(first)], err)
 		}
 	})
 }
@@ -272,14 +273,14 @@ func TestTenYearsAreRenewedBeforeTheyAreOver(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, w *world) {
 		w.openPurse()
-		n := ask("a.test")
+		n := servicestest.Ask("a.test")
 		n.PeriodMonths = 120
 		id := w.active(n)
-		end := *w.record(id).expiresAt
-		w.clk.Set(end.Add(-3 * day))
+		end := *w.record(id).ExpiresAt
+		w.Clk.Set(end.Add(-3 * day))
 		w.pay(1, 499)
 		w.live()
-		w.same("paid until", addMonths(end, 120), *w.record(id).expiresAt)
+		w.Same("paid until", sale.AddMonths(end, 120), *w.record(id).ExpiresAt)
 	})
 }
 
@@ -302,16 +303,16 @@ func TestARenewalThatGoesOnFailingHoldsUpNoOther(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, w *world) {
 		w.openPurse()
-		first, second := w.active(ask("first.test")), w.active(ask("second.test"))
-		w.exec(`UPDATE services SET expires_at = expires_at - 60000000 WHERE id = $1`, first)
-		w.Billing = breaking{purse{w}, first}
+		first, second := w.active(servicestest.Ask("first.test")), w.active(servicestest.Ask("second.test"))
+		w.Exec(`UPDATE services SET expires_at = expires_at - 60000000 WHERE id = $1`, first)
+		w.Selling = breaking{purse{w}, first}
 		w.pay(1, 1_000_000)
-		other := ask("other.test") // of another account, in the same share
+		other := servicestest.Ask("other.test") // of another account, in the same share
 		other.AccountID = 1 + Shares
 		w.comes("wallet.topup_succeeded", other.AccountID, 1_000_000)
 		third := w.active(other)
-		w.clk.Set(w.record(third).attemptAt(sale.DefaultTerms))
-		sales := func() []string { return w.texts(`SELECT CAST(service_id AS TEXT) FROM test_sales ORDER BY at`) }
+		w.Clk.Set(w.record(third).attemptAt(sale.DefaultTerms))
+		sales := func() []string { return w.Texts(`SELECT CAST(service_id AS TEXT) FROM test_sales ORDER BY at`) }
 		share := func() error {
 			_, err := w.StepShare(t.Context(), shareOf(1))
 			return err
@@ -319,7 +320,7 @@ func TestARenewalThatGoesOnFailingHoldsUpNoOther(t *testing.T) {
 		if err := share(); err == nil || !strings.Contains(err.Error(), "broken") {
 			t.Fatalf("a broken till: %v", err)
 		}
-		w.same("sales while the first one was tried", []string{fmt.Sprint(third)}, sales())
+		w.Same("sales while the first one was tried", []string{fmt.Sprint(third)}, sales())
 		if err := share(); err != nil { // the first one is tried later
 			t.Fatal(err)
 		}
@@ -329,18 +330,18 @@ func TestARenewalThatGoesOnFailingHoldsUpNoOther(t *testing.T) {
 		if err := w.Step(t.Context(), second); !errors.Is(err, errNotYet) {
 			t.Fatalf("the second while the first is due: %v", err)
 		}
-		w.clk.Advance(mostWait)
+		w.Clk.Advance(mostWait)
 		if err := share(); err == nil {
 			t.Error("the first one was not tried again")
 		}
-		w.same("sales when the first one has failed for long", []string{fmt.Sprint(third), fmt.Sprint(second)}, sales())
+		w.Same("sales when the first one has failed for long", []string{fmt.Sprint(third), fmt.Sprint(second)}, sales())
 		if err := share(); err != nil {
 			t.Fatal(err)
 		}
-		w.Billing = purse{w}
-		w.clk.Advance(failedAgain)
+		w.Selling = purse{w}
+		w.Clk.Advance(failedAgain)
 		w.live()
-		w.same("sales when the till is mended", []string{fmt.Sprint(third), fmt.Sprint(second), fmt.Sprint(first)}, sales())
+		w.Same("sales when the till is mended", []string{fmt.Sprint(third), fmt.Sprint(second), fmt.Sprint(first)}, sales())
 	})
 }
 
@@ -349,17 +350,17 @@ func TestARenewalByHandEndsWhatFailed(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, w *world) {
 		w.openPurse()
-		id := w.active(ask("a.test"))
-		w.clk.Set(w.record(id).expiresAt.Add(-2 * day))
+		id := w.active(servicestest.Ask("a.test"))
+		w.Clk.Set(w.record(id).ExpiresAt.Add(-2 * day))
 		w.live()
-		w.exec(`INSERT INTO test_purse (account_id, balance) VALUES (1, 499)`)
-		w.in(func(ctx context.Context, tx *db.Tx) error {
-			_, _, err := w.renew(ctx, tx, 1, id, renewalWish{})
+		w.Exec(`INSERT INTO test_purse (account_id, balance) VALUES (1, 499)`)
+		w.In(func(ctx context.Context, tx *db.Tx) error {
+			_, err := w.sold.Renew(ctx, tx, 1, id)
 			return err
 		})
 		w.pay(1, 10_000)
 		w.live()
-		w.same("charges", []string{"499"}, w.texts(`SELECT CAST(amount AS TEXT) FROM test_sales`))
+		w.Same("charges", []string{"499"}, w.Texts(`SELECT CAST(amount AS TEXT) FROM test_sales`))
 	})
 }
 
@@ -371,10 +372,10 @@ type renewedMeanwhile struct {
 }
 
 func (m renewedMeanwhile) Sell(context.Context, *db.Tx, []sale.Sale) ([]sale.Sold, error) {
-	err := m.w.db.InTx(m.w.t.Context(), func(ctx context.Context, tx *db.Tx) error {
+	err := m.w.DB.InTx(m.w.T.Context(), func(ctx context.Context, tx *db.Tx) error {
 		r, err := lock(ctx, tx, m.id)
 		if err == nil {
-			_, err = m.w.prolong(ctx, tx, []record{r}, []renewal{{until: m.until}})
+			_, err = m.w.Prolong(ctx, tx, []Row{r}, []time.Time{m.until})
 		}
 		return err
 	})
@@ -387,16 +388,16 @@ func TestARenewalByHandAtTheSameMomentIsNoFailure(t *testing.T) {
 	clk := clock.NewFake(testkit.Start)
 	w := newWorld(t, testkit.Open(t, testkit.PostgresURL(t), clk), clk)
 	w.openPurse()
-	id := w.active(ask("a.test"))
-	before := *w.record(id).expiresAt
-	w.Billing = renewedMeanwhile{purse{w}, id, addMonths(before, 1)}
-	w.clk.Set(before.Add(-day))
+	id := w.active(servicestest.Ask("a.test"))
+	before := *w.record(id).ExpiresAt
+	w.Selling = renewedMeanwhile{purse{w}, id, sale.AddMonths(before, 1)}
+	w.Clk.Set(before.Add(-day))
 	if err := w.Step(t.Context(), id); !errors.Is(err, errMoved) {
 		t.Errorf("%v, want that it moved", err)
 	}
 	r := w.record(id)
-	w.same("the next attempt", addMonths(before, 1).Add(-3*day), *r.nextRenewalAttemptAt)
-	if told := w.told(id); slices.Contains(told, "service.renewal_failed") {
+	w.Same("the next attempt", sale.AddMonths(before, 1).Add(-3*day), *r.nextRenewalAttemptAt)
+	if told := w.Told(id); slices.Contains(told, "service.renewal_failed") {
 		t.Errorf("told %v", told)
 	}
 }
@@ -415,16 +416,16 @@ func TestMoneyThatComesInWhileARenewalFailsIsUsedAtOnce(t *testing.T) {
 	clk := clock.NewFake(testkit.Start)
 	w := newWorld(t, testkit.Open(t, testkit.PostgresURL(t), clk), clk)
 	w.openPurse()
-	id := w.active(ask("a.test"))
-	w.Billing = paidMeanwhile{purse{w}}
-	w.clk.Set(w.record(id).expiresAt.Add(-day))
+	id := w.active(servicestest.Ask("a.test"))
+	w.Selling = paidMeanwhile{purse{w}}
+	w.Clk.Set(w.record(id).ExpiresAt.Add(-day))
 	if err := w.Step(t.Context(), id); !errors.Is(err, errMoved) {
 		t.Errorf("%v, want that it moved", err)
 	}
-	w.Billing = purse{w}
+	w.Selling = purse{w}
 	w.live()
-	w.same("charges", []string{"499"}, w.texts(`SELECT CAST(amount AS TEXT) FROM test_sales`))
-	if told := w.told(id); slices.Contains(told, "service.renewal_failed") {
+	w.Same("charges", []string{"499"}, w.Texts(`SELECT CAST(amount AS TEXT) FROM test_sales`))
+	if told := w.Told(id); slices.Contains(told, "service.renewal_failed") {
 		t.Errorf("told %v", told)
 	}
 }
@@ -435,20 +436,20 @@ func TestASwitchedOffRenewalChargesNothing(t *testing.T) {
 		w.openPurse()
 		w.Keeper = &keeper{kept: true}
 		w.pay(1, 10_000)
-		id := w.active(ask("a.test"))
+		id := w.active(servicestest.Ask("a.test"))
 		w.live()
-		if status, answer := w.call("own", "PATCH", fmt.Sprintf("/api/v1/services/%d", id), `{"auto_renew":false}`); status != 200 {
+		if status, answer := w.Call("own", "PATCH", fmt.Sprintf("/api/v1/services/%d", id), `{"auto_renew":false}`); status != 200 {
 			t.Fatalf("%d %s", status, answer)
 		}
 		w.days(33)
-		w.same("status", PastDue, w.record(id).status)
-		w.same("charges", 0, len(w.texts(`SELECT CAST(amount AS TEXT) FROM test_sales`)))
+		w.Same("status", PastDue, w.record(id).Status)
+		w.Same("charges", 0, len(w.Texts(`SELECT CAST(amount AS TEXT) FROM test_sales`)))
 		if r := w.record(id); r.nextRenewalAttemptAt != nil {
 			t.Errorf("an attempt is planned for %v", r.nextRenewalAttemptAt)
 		}
-		w.call("own", "PATCH", fmt.Sprintf("/api/v1/services/%d", id), `{"auto_renew":true}`)
+		w.Call("own", "PATCH", fmt.Sprintf("/api/v1/services/%d", id), `{"auto_renew":true}`)
 		w.live()
-		w.same("renewed", Active, w.record(id).status)
+		w.Same("renewed", Active, w.record(id).Status)
 	})
 }
 
@@ -456,18 +457,18 @@ func TestAStepThatIsForgottenShows(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, w *world) {
 		w.openPurse()
-		id := w.active(ask("a.test"))
-		n := ask("b.test")
-		n.AccountID = sandboxAccount
+		id := w.active(servicestest.Ask("a.test"))
+		n := servicestest.Ask("b.test")
+		n.AccountID = servicestest.SandboxAccount
 		w.active(n) // is nobody's trouble
-		w.clk.Advance(11 * time.Minute)
+		w.Clk.Advance(11 * time.Minute)
 		check := func(what string, want Health, problems ...Problem) []Unwell {
 			t.Helper()
 			h, err := w.Health(t.Context(), 10*time.Minute)
 			if err != nil {
 				t.Fatal(err)
 			}
-			w.same(what, want, h)
+			w.Same(what, want, h)
 			all, err := w.Unwell(t.Context(), 10*time.Minute, page.Params{Page: 1, PerPage: 50})
 			if err != nil {
 				t.Fatal(err)
@@ -478,7 +479,7 @@ func TestAStepThatIsForgottenShows(t *testing.T) {
 					t.Errorf("%s: %+v", what, u)
 				}
 			}
-			w.same(what, append([]Problem{}, problems...), got)
+			w.Same(what, append([]Problem{}, problems...), got)
 			return all
 		}
 		check("without an attempt", Health{NoAttempt: 1}, NoAttempt)
@@ -487,13 +488,13 @@ func TestAStepThatIsForgottenShows(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		w.same("jobs when asked twice", 2, w.jobs("services.share"))
+		w.Same("jobs when asked twice", 2, w.Jobs("services.share"))
 		w.live()
 		check("after its step", Health{})
 
-		w.clk.Set(w.record(id).expiresAt.Add(-2 * day))
+		w.Clk.Set(w.record(id).ExpiresAt.Add(-2 * day))
 		w.live()
-		w.clk.Advance(time.Hour)
+		w.Clk.Advance(time.Hour)
 		failing := check("its renewal fails", Health{Failing: 1}, Failing)[0]
 		if failing.FailureKey == nil || *failing.FailureKey != "insufficient_funds" || !failing.NextAttemptAt.Equal(failing.Since.Add(day)) {
 			t.Errorf("%+v", failing)
@@ -502,22 +503,22 @@ func TestAStepThatIsForgottenShows(t *testing.T) {
 		w.live()
 		check("it is paid", Health{})
 
-		w.clk.Set(w.record(id).expiresAt.Add(-4 * day))
+		w.Clk.Set(w.record(id).ExpiresAt.Add(-4 * day))
 		w.live()
-		w.clk.Set(w.record(id).expiresAt.Add(time.Hour))
-		w.exec(`UPDATE services SET step_at = NULL WHERE id = $1`, id) // as no code does
+		w.Clk.Set(w.record(id).ExpiresAt.Add(time.Hour))
+		w.Exec(`UPDATE services SET step_at = NULL WHERE id = $1`, id) // as no code does
 		check("it will never be looked at", Health{NoAttempt: 1}, NoAttempt)
-		w.exec(`UPDATE services SET step_at = expires_at * 2 WHERE id = $1`, id)
+		w.Exec(`UPDATE services SET step_at = expires_at * 2 WHERE id = $1`, id)
 		check("it will be looked at too late", Health{NoAttempt: 1}, NoAttempt)
 
 		w.Keeper = &keeper{}
 		if err := w.ends(id, false); err != nil {
 			t.Fatal(err)
 		}
-		w.clk.Advance(10 * time.Minute)
+		w.Clk.Advance(10 * time.Minute)
 		check("it has just begun to end", Health{})
-		w.clk.Advance(time.Second)
-		if ending := check("its end takes long", Health{Ending: 1}, Ending)[0]; !ending.Since.Equal(w.clk.Now().Add(-10*time.Minute - time.Second)) {
+		w.Clk.Advance(time.Second)
+		if ending := check("its end takes long", Health{Ending: 1}, Ending)[0]; !ending.Since.Equal(w.Clk.Now().Add(-10*time.Minute - time.Second)) {
 			t.Errorf("%+v", ending)
 		}
 	})
@@ -554,8 +555,8 @@ func (m *model) tick(now time.Time) {
 				if m.balance >= s.price {
 					m.balance -= s.price
 					s.charges = append(s.charges, fmt.Sprintf("%d@%s", s.price, now.Format("01-02 15")))
-					if s.expires = addMonths(s.expires, s.months); !s.expires.After(now) {
-						s.expires = addMonths(now, s.months)
+					if s.expires = sale.AddMonths(s.expires, s.months); !s.expires.After(now) {
+						s.expires = sale.AddMonths(now, s.months)
 					}
 					s.attempt, s.state = s.expires.Add(-3*day), Active
 					continue
@@ -601,44 +602,44 @@ func TestAYearIsChargedAsTheModelSays(t *testing.T) {
 		models := map[int64]*model{}
 		for account := int64(1); account <= 4; account++ {
 			models[account] = &model{}
-			w.exec(`INSERT INTO test_purse (account_id, balance) VALUES ($1, 0)`, account)
+			w.Exec(`INSERT INTO test_purse (account_id, balance) VALUES ($1, 0)`, account)
 		}
 		for n := range 24 {
-			w.clk.Advance(time.Duration(rng.IntN(30)) * time.Hour)
+			w.Clk.Advance(time.Duration(rng.IntN(30)) * time.Hour)
 			account := int64(n%4) + 1
-			a := ask(fmt.Sprintf("s%d.test", n))
+			a := servicestest.Ask(fmt.Sprintf("s%d.test", n))
 			a.AccountID, a.PeriodMonths, a.RenewPrice = account, []int{1, 1, 3, 12}[rng.IntN(4)], money.USDCents(200+rng.IntN(900))
 			id := w.active(a)
-			e := *w.record(id).expiresAt
+			e := *w.record(id).ExpiresAt
 			m := models[account]
 			m.all = append(m.all, &modelService{id: id, expires: e, months: a.PeriodMonths, price: a.RenewPrice, attempt: e.Add(-3 * day), state: Active})
 			w.live()
-			m.tick(w.clk.Now())
+			m.tick(w.Clk.Now())
 		}
 		for range 380 {
-			w.clk.Advance(24 * time.Hour)
+			w.Clk.Advance(24 * time.Hour)
 			for account := int64(1); account <= 4; account++ {
 				m := models[account]
 				if account < 4 && rng.IntN(12) == 0 { // the last one never pays
 					cents := money.USDCents(rng.IntN(3000))
 					w.pay(account, cents)
-					m.paid(w.clk.Now(), cents)
+					m.paid(w.Clk.Now(), cents)
 				}
 			}
 			w.live()
 			for _, m := range models {
-				m.tick(w.clk.Now())
+				m.tick(w.Clk.Now())
 			}
 		}
 		ended := 0
 		for account, m := range models {
 			var left int64
-			if err := w.db.QueryRow(t.Context(), `SELECT balance FROM test_purse WHERE account_id = $1`, account).Scan(&left); err != nil {
+			if err := w.DB.QueryRow(t.Context(), `SELECT balance FROM test_purse WHERE account_id = $1`, account).Scan(&left); err != nil {
 				t.Fatal(err)
 			}
-			w.same(fmt.Sprint("balance of ", account), m.balance, money.USDCents(left))
+			w.Same(fmt.Sprint("balance of ", account), m.balance, money.USDCents(left))
 			for _, s := range m.all {
-				got, err := db.Collect(t.Context(), w.db, func(row db.Row) (string, error) {
+				got, err := db.Collect(t.Context(), w.DB, func(row db.Row) (string, error) {
 					var amount int64
 					var when time.Time
 					err := row.Scan(&amount, &when)
@@ -647,8 +648,8 @@ func TestAYearIsChargedAsTheModelSays(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				w.same(fmt.Sprint("charges of ", s.id), strings.Join(s.charges, " "), strings.Join(got, " "))
-				w.same(fmt.Sprint("state of ", s.id), s.state, w.record(s.id).status)
+				w.Same(fmt.Sprint("charges of ", s.id), strings.Join(s.charges, " "), strings.Join(got, " "))
+				w.Same(fmt.Sprint("state of ", s.id), s.state, w.record(s.id).Status)
 				if s.state == Terminating {
 					ended++
 				}
@@ -664,26 +665,26 @@ func TestAYearIsChargedAsTheModelSays(t *testing.T) {
 // sameStates wants an event of every change of state, each once: an event says where
 // the state came from, and so they form a chain.
 func (w *world) sameStates(id int64) {
-	w.t.Helper()
-	events, err := w.events.Of(w.t.Context(), "service", id)
+	w.T.Helper()
+	events, err := w.Events.Of(w.T.Context(), "service", id)
 	if err != nil {
-		w.t.Fatal(err)
+		w.T.Fatal(err)
 	}
 	status := ""
 	for _, e := range events {
 		var data, previous struct{ Status string }
 		if err := json.Unmarshal(e.Data, &data); err != nil {
-			w.t.Fatal(err)
+			w.T.Fatal(err)
 		}
 		if err := json.Unmarshal(e.Previous, &previous); err != nil {
-			w.t.Fatal(err)
+			w.T.Fatal(err)
 		}
 		if previous.Status != "" && previous.Status != status {
-			w.t.Errorf("service %d: %s goes from %q, but it was %q", id, e.Type, previous.Status, status)
+			w.T.Errorf("service %d: %s goes from %q, but it was %q", id, e.Type, previous.Status, status)
 		}
 		status = data.Status
 	}
-	if now := string(w.record(id).status); status != now {
-		w.t.Errorf("service %d: the events end in %q, it is %q", id, status, now)
+	if now := string(w.record(id).Status); status != now {
+		w.T.Errorf("service %d: the events end in %q, it is %q", id, status, now)
 	}
 }

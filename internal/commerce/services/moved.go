@@ -34,9 +34,9 @@ func (s *Service) SetMoving(ctx context.Context, tx *db.Tx, id int64, moving boo
 // epoch, or in least where that is later; it is answered. fault.Conflict: the service is not on the panel that it comes from any more, or has
 // no account.
 func (s *Service) Relocate(ctx context.Context, tx *db.Tx, id int64, from, to string, account panel.Account, least int64) (epoch int64, err error) {
-	err = s.change(ctx, tx, id, func(r record) error {
-		if r.panel != from || !r.status.live() {
-			return fault.Conflict.Wrapf("services: service %d is %s on %s", id, r.status, r.panel)
+	err = s.Change(ctx, tx, id, func(r Row) error {
+		if r.panel != from || !r.Status.live() {
+			return fault.Conflict.Wrapf("services: service %d is %s on %s", id, r.Status, r.panel)
 		}
 		now := r
 		now.panel, now.panelRef, now.place, now.epoch = to, account.Ref, placementOf(account), max(r.epoch+1, least)
@@ -70,7 +70,7 @@ func (s *Service) Former(ctx context.Context, q db.Querier, id int64, since time
 
 // TellMovePlanned tells the owner that a service moves to another machine after a while, and not before.
 func (s *Service) TellMovePlanned(ctx context.Context, tx *db.Tx, id int64, wait time.Duration) error {
-	return s.change(ctx, tx, id, func(r record) error {
+	return s.Change(ctx, tx, id, func(r Row) error {
 		return s.emitWith(ctx, tx, "service.migration_planned", r, map[string]any{"minutes": int(wait.Round(time.Minute) / time.Minute)})
 	})
 }
@@ -89,7 +89,7 @@ func (s *Service) Placement(ctx context.Context, q db.Querier, id int64) (provis
 	return r.placement()
 }
 
-func liveOn(ctx context.Context, q db.Querier, panelName string) ([]record, error) {
+func liveOn(ctx context.Context, q db.Querier, panelName string) ([]Row, error) {
 	return db.Collect(ctx, q, scan, `SELECT `+columns+` FROM services
 		WHERE panel = $1 AND status IN ('active', 'past_due', 'suspended') ORDER BY id`, panelName)
 }
@@ -99,7 +99,7 @@ func setMoving(ctx context.Context, tx *db.Tx, id int64, moving bool) error {
 	return err
 }
 
-func setRelocated(ctx context.Context, tx *db.Tx, r record) error {
-	_, err := tx.Exec(ctx, `UPDATE services SET panel = $1, panel_ref = $2, epoch = $3 WHERE id = $4`, r.panel, r.panelRef, r.epoch, r.id)
+func setRelocated(ctx context.Context, tx *db.Tx, r Row) error {
+	_, err := tx.Exec(ctx, `UPDATE services SET panel = $1, panel_ref = $2, epoch = $3 WHERE id = $4`, r.panel, r.panelRef, r.epoch, r.ID)
 	return err
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"stead.dev/stead/internal/commerce/services/servicestest"
 	"stead.dev/stead/internal/hosting/site"
 	"stead.dev/stead/internal/platform/clock"
 	"stead.dev/stead/internal/platform/db"
@@ -21,7 +22,7 @@ func TestAServiceMovesFromWhereItIs(t *testing.T) {
 	t.Parallel()
 	testkit.Engines(t, func(t *testing.T, d *db.DB, clk *clock.Fake) {
 		w := newWorld(t, d, clk)
-		id := w.active(ask("shop.test"))
+		id := w.active(servicestest.Ask("shop.test"))
 		from := w.record(id).panel
 		there := panel.Account{Ref: w.record(id).panelRef, Username: usernameOf(id), IPv4: "192.0.2.99", Location: "far", Nameservers: []string{"ns1.test"}}
 		move := func(from string) (epoch int64, err error) {
@@ -31,7 +32,7 @@ func TestAServiceMovesFromWhereItIs(t *testing.T) {
 			})
 			return epoch, err
 		}
-		before := len(w.told(id))
+		before := len(w.Told(id))
 		if _, err := move("node:8"); !errors.Is(err, fault.Conflict) {
 			t.Errorf("from where it is not: %v", err)
 		}
@@ -42,15 +43,15 @@ func TestAServiceMovesFromWhereItIs(t *testing.T) {
 		if _, err := move(from); !errors.Is(err, fault.Conflict) {
 			t.Errorf("a second time: %v", err)
 		}
-		w.same("events", []string{"service.migrated"}, w.told(id)[before:])
-		data := w.texts(`SELECT data FROM outbox_events WHERE type = 'service.migrated' AND subject_id = $1`, id)
+		w.Same("events", []string{"service.migrated"}, w.Told(id)[before:])
+		data := w.Texts(`SELECT data FROM outbox_events WHERE type = 'service.migrated' AND subject_id = $1`, id)
 		if len(data) != 1 || !strings.Contains(data[0], `"192.0.2.99"`) {
 			t.Errorf("the owner is told %s", data)
 		}
 		if err := d.InTx(t.Context(), func(ctx context.Context, tx *db.Tx) error { return w.TellMovePlanned(ctx, tx, id, time.Hour) }); err != nil {
 			t.Error(err)
 		}
-		data = w.texts(`SELECT data FROM outbox_events WHERE type = 'service.migration_planned' AND subject_id = $1`, id)
+		data = w.Texts(`SELECT data FROM outbox_events WHERE type = 'service.migration_planned' AND subject_id = $1`, id)
 		if len(data) != 1 || !strings.Contains(data[0], `"minutes":60`) {
 			t.Errorf("the owner is told %s", data)
 		}
@@ -65,9 +66,9 @@ func TestAServiceMovesFromWhereItIs(t *testing.T) {
 			t.Errorf("it was at %q, and later at %q", former(now), former(now.Add(time.Second)))
 		}
 		r := w.record(id)
-		w.same("where it is", "node:9", r.panel)
-		w.same("its address", "192.0.2.99", r.place.ipv4)
-		w.same("its state", Active, r.status)
+		w.Same("where it is", "node:9", r.panel)
+		w.Same("its address", "192.0.2.99", r.place.ipv4)
+		w.Same("its state", Active, r.Status)
 		on, err := w.On(t.Context(), d, "node:9")
 		if err != nil || len(on) != 1 || on[0].ServiceID != id || on[0].Epoch != 1 {
 			t.Errorf("on the other panel: %+v %v", on, err)
@@ -83,9 +84,9 @@ func TestNobodyChangesAServiceThatMoves(t *testing.T) {
 	t.Parallel()
 	testkit.Engines(t, func(t *testing.T, d *db.DB, clk *clock.Fake) {
 		w := newWorld(t, d, clk)
-		id := w.active(ask("shop.test"))
+		id := w.active(servicestest.Ask("shop.test"))
 		for _, moving := range []bool{true, false} {
-			w.in(func(ctx context.Context, tx *db.Tx) error { return w.SetMoving(ctx, tx, id, moving) })
+			w.In(func(ctx context.Context, tx *db.Tx) error { return w.SetMoving(ctx, tx, id, moving) })
 			of, err := w.Wanted(t.Context(), d, id)
 			if err != nil {
 				t.Fatal(err)

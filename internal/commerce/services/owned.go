@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"stead.dev/stead/internal/commerce/sale"
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/money"
 	"stead.dev/stead/internal/platform/page"
@@ -41,27 +42,27 @@ func (s *Service) OwnedOne(ctx context.Context, q db.Querier, accountID, id int6
 	if err != nil {
 		return Owned{}, err
 	}
-	all, err := s.owned(ctx, q, []record{r})
+	all, err := s.owned(ctx, q, []Row{r})
 	if err != nil {
 		return Owned{}, err
 	}
 	return all[0], nil
 }
 
-func (s *Service) owned(ctx context.Context, q db.Querier, rows []record) ([]Owned, error) {
+func (s *Service) owned(ctx context.Context, q db.Querier, rows []Row) ([]Owned, error) {
 	kept, err := s.kept(ctx, q, rows)
 	if err != nil {
 		return nil, err
 	}
 	all := make([]Owned, len(rows))
 	for i, r := range rows {
-		o := Owned{View: wire(ctx, r, Funds{}), FirstPrice: r.firstPrice, NextPrice: r.nextPrice(), Sandbox: r.sandbox, Renewing: r.renewing()}
+		o := Owned{View: wire(ctx, r, sale.Funds{}), FirstPrice: r.firstPrice, NextPrice: r.nextPrice(), Sandbox: r.Sandbox, Renewing: r.renewing()}
 		if r.suspendedByOwner() {
 			o.SuspendNote = db.OrNull(r.suspendNote)
 		}
-		o.AvailableActions = append(o.AvailableActions, r.ownActions(slices.Contains(kept, r.id))...)
+		o.AvailableActions = append(o.AvailableActions, r.ownActions(slices.Contains(kept, r.ID))...)
 		if err := json.Unmarshal([]byte(r.metadata), &o.Metadata); err != nil {
-			return nil, fmt.Errorf("services: metadata of service %d: %w", r.id, err)
+			return nil, fmt.Errorf("services: metadata of service %d: %w", r.ID, err)
 		}
 		all[i] = o
 	}
@@ -73,11 +74,11 @@ func (s *Service) owned(ctx context.Context, q db.Querier, rows []record) ([]Own
 }
 
 // kept are the ids of the services that have ended and can come back.
-func (s *Service) kept(ctx context.Context, q db.Querier, rows []record) ([]int64, error) {
+func (s *Service) kept(ctx context.Context, q db.Querier, rows []Row) ([]int64, error) {
 	var ended []int64
 	for _, r := range rows {
-		if r.status == Terminated {
-			ended = append(ended, r.id)
+		if r.Status == Terminated {
+			ended = append(ended, r.ID)
 		}
 	}
 	if len(ended) == 0 {
@@ -87,13 +88,13 @@ func (s *Service) kept(ctx context.Context, q db.Querier, rows []record) ([]int6
 }
 
 // suspendedByOwner tells that the service's suspension is its owner's to lift.
-func (r record) suspendedByOwner() bool {
-	return r.status == Suspended && *r.suspendReason == Manual && r.ownerSuspendedAt != nil && r.suspendedAt != nil && r.ownerSuspendedAt.Equal(*r.suspendedAt)
+func (r Row) suspendedByOwner() bool {
+	return r.Status == Suspended && *r.suspendReason == Manual && r.ownerSuspendedAt != nil && r.suspendedAt != nil && r.ownerSuspendedAt.Equal(*r.suspendedAt)
 }
 
 // endedByOperator tells that a service is, or was when it ended, suspended by an operator for a reason that neither
 // money nor its owner lifts.
-func (r record) endedByOperator() bool {
+func (r Row) endedByOperator() bool {
 	if r.suspendReason == nil || *r.suspendReason == Unpaid {
 		return false
 	}
@@ -102,14 +103,14 @@ func (r record) endedByOperator() bool {
 }
 
 // canComeBack tells that its owner can restore a service; kept tells whether what it consisted of is.
-func (r record) canComeBack(kept bool) bool {
-	return r.status == Terminated && kept && !r.endedByOperator()
+func (r Row) canComeBack(kept bool) bool {
+	return r.Status == Terminated && kept && !r.endedByOperator()
 }
 
 // ownActions are what its reseller can do with a service beside what every owner can; kept tells whether what it
 // consisted of is, where it has ended.
-func (r record) ownActions(kept bool) (actions []string) {
-	switch r.status {
+func (r Row) ownActions(kept bool) (actions []string) {
+	switch r.Status {
 	case Active:
 		actions = append(actions, "login_link", "suspend")
 	case PastDue:
@@ -121,7 +122,7 @@ func (r record) ownActions(kept bool) (actions []string) {
 	if r.suspendedByOwner() {
 		actions = append(actions, "unsuspend")
 	}
-	if _, ok := r.status.after(endOrdered); ok && !r.endedByOperator() {
+	if _, ok := r.Status.after(endOrdered); ok && !r.endedByOperator() {
 		actions = append(actions, "terminate")
 	}
 	return actions

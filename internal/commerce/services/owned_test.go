@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"stead.dev/stead/internal/commerce/sale"
+	"stead.dev/stead/internal/commerce/services/servicestest"
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/fault"
 	"stead.dev/stead/internal/port/panel"
@@ -15,18 +17,18 @@ import (
 
 // ends orders the end of one of account 1's services.
 func (w *world) ends(id int64, atPeriodEnd bool) error {
-	return w.db.InTx(w.t.Context(), func(ctx context.Context, tx *db.Tx) error { return w.EndOwn(ctx, tx, 1, id, atPeriodEnd) })
+	return w.DB.InTx(w.T.Context(), func(ctx context.Context, tx *db.Tx) error { return w.EndOwn(ctx, tx, 1, id, atPeriodEnd) })
 }
 
 func (w *world) comesBack(id int64) error {
-	return w.db.InTx(w.t.Context(), func(ctx context.Context, tx *db.Tx) error { return w.RestoreOwn(ctx, tx, 1, id, true) })
+	return w.DB.InTx(w.T.Context(), func(ctx context.Context, tx *db.Tx) error { return w.RestoreOwn(ctx, tx, 1, id, true) })
 }
 
 // steps does what is due with a service.
 func (w *world) stepsOf(id int64) {
-	w.t.Helper()
-	if err := w.Step(w.t.Context(), id); err != nil {
-		w.t.Fatal(err)
+	w.T.Helper()
+	if err := w.Step(w.T.Context(), id); err != nil {
+		w.T.Fatal(err)
 	}
 }
 
@@ -54,17 +56,17 @@ func TestAnOwnerEndsAService(t *testing.T) {
 			"failed":                 {"status = 'failed', failure_key = 'internal_error'", false, fault.ServiceNotActive, Failed},
 			"suspended, at its time": {"status = 'suspended', suspend_reason = 'manual', suspended_at = 1, owner_suspended_at = 1", true, nil, Suspended},
 		} {
-			id := w.active(ask(strings.Map(letters, name) + ".test"))
+			id := w.active(servicestest.Ask(strings.Map(letters, name) + ".test"))
 			if c.before != "" {
-				w.exec(`UPDATE services SET `+c.before+` WHERE id = $1`, id)
+				w.Exec(`UPDATE services SET `+c.before+` WHERE id = $1`, id)
 			}
 			if err := w.ends(id, c.atEnd); !errors.Is(err, c.want) || (err == nil) != (c.want == nil) {
 				t.Errorf("%s: %v, want %v", name, err, c.want)
 			}
-			if r := w.record(id); r.status != c.status {
-				t.Errorf("%s: it is %s, want %s", name, r.status, c.status)
+			if r := w.record(id); r.Status != c.status {
+				t.Errorf("%s: it is %s, want %s", name, r.Status, c.status)
 			}
-			if err := w.db.InTx(t.Context(), func(ctx context.Context, tx *db.Tx) error { return w.EndOwn(ctx, tx, 2, id, c.atEnd) }); !errors.Is(err, fault.NotFound) {
+			if err := w.DB.InTx(t.Context(), func(ctx context.Context, tx *db.Tx) error { return w.EndOwn(ctx, tx, 2, id, c.atEnd) }); !errors.Is(err, fault.NotFound) {
 				t.Errorf("%s, of another: %v", name, err)
 			}
 		}
@@ -93,16 +95,16 @@ func TestWhatAResellerCanDo(t *testing.T) {
 			"not there yet":   {"status = 'provisioning', panel_ref = ''", false, []string{"update"}},
 			"failed":          {"status = 'failed', failure_key = 'internal_error'", false, []string{}},
 		} {
-			id := w.active(ask(strings.Map(letters, name) + ".test"))
+			id := w.active(servicestest.Ask(strings.Map(letters, name) + ".test"))
 			if c.is != "" {
-				w.exec(`UPDATE services SET `+c.is+` WHERE id = $1`, id)
+				w.Exec(`UPDATE services SET `+c.is+` WHERE id = $1`, id)
 			}
 			k.kept = c.kept
-			s, err := w.OwnedOne(t.Context(), w.db, 1, id)
+			s, err := w.OwnedOne(t.Context(), w.DB, 1, id)
 			if err != nil {
 				t.Fatal(err)
 			}
-			w.same(name, c.want, s.AvailableActions)
+			w.Same(name, c.want, s.AvailableActions)
 		}
 	})
 }
@@ -119,48 +121,48 @@ func TestAServiceEndsWithItsPaidTime(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, w *world) {
 		w.Keeper = &keeper{kept: true}
-		id := w.active(ask("shop.test"))
-		until := *w.record(id).expiresAt
+		id := w.active(servicestest.Ask("shop.test"))
+		until := *w.record(id).ExpiresAt
 		for range 2 { // the second time changes nothing
 			if err := w.ends(id, true); err != nil {
 				t.Fatal(err)
 			}
 		}
 		r := w.record(id)
-		if r.status != Active || r.autoRenew || r.terminatesAt == nil || !r.terminatesAt.Equal(until) || r.nextRenewalAttemptAt != nil {
+		if r.Status != Active || r.autoRenew || r.terminatesAt == nil || !r.terminatesAt.Equal(until) || r.nextRenewalAttemptAt != nil {
 			t.Errorf("%+v", r)
 		}
-		told := w.told(id)
-		w.same("told", []string{"service.provisioned", "service.termination_scheduled"}, told[len(told)-2:])
+		told := w.Told(id)
+		w.Same("told", []string{"service.provisioned", "service.termination_scheduled"}, told[len(told)-2:])
 
 		// Suspended meanwhile and brought back, it ends all the same.
-		w.in(func(ctx context.Context, tx *db.Tx) error { return w.SuspendOwn(ctx, tx, 1, id, "") })
-		w.in(func(ctx context.Context, tx *db.Tx) error { return w.UnsuspendOwn(ctx, tx, 1, id) })
-		before := len(w.told(id))
-		w.clk.Advance(until.Sub(w.clk.Now()) - 36*time.Hour)
+		w.In(func(ctx context.Context, tx *db.Tx) error { return w.SuspendOwn(ctx, tx, 1, id, "") })
+		w.In(func(ctx context.Context, tx *db.Tx) error { return w.UnsuspendOwn(ctx, tx, 1, id) })
+		before := len(w.Told(id))
+		w.Clk.Advance(until.Sub(w.Clk.Now()) - 36*time.Hour)
 		w.stepsOf(id)
-		w.clk.Advance(36*time.Hour - time.Second)
+		w.Clk.Advance(36*time.Hour - time.Second)
 		w.stepsOf(id)
-		w.same("is active to the last second", Active, w.record(id).status)
-		w.clk.Advance(time.Second)
+		w.Same("is active to the last second", Active, w.record(id).Status)
+		w.Clk.Advance(time.Second)
 		w.stepsOf(id)
-		w.same("status", Terminating, w.record(id).status)
+		w.Same("status", Terminating, w.record(id).Status)
 		// It was warned three days and one day before, and never reminded of a renewal or called past due.
-		w.same("told", []string{"service.termination_scheduled", "service.termination_scheduled", "service.updated"}, w.told(id)[before:])
-		w.same("nothing is sold", 0, len(w.till.sales))
+		w.Same("told", []string{"service.termination_scheduled", "service.termination_scheduled", "service.updated"}, w.Told(id)[before:])
+		w.Same("nothing is sold", 0, len(w.Till.Sales))
 
 		// A change of mind: automatic renewal takes it back, and so does a renewal.
 		on := true
 		for name, back := range map[string]func(id int64) error{
 			"renews by itself": func(id int64) error { return w.Note(t.Context(), 1, id, Notes{AutoRenew: &on}) },
 			"renewed": func(id int64) error {
-				return w.db.InTx(t.Context(), func(ctx context.Context, tx *db.Tx) error {
-					_, _, err := w.renew(ctx, tx, 1, id, renewalWish{})
+				return w.DB.InTx(t.Context(), func(ctx context.Context, tx *db.Tx) error {
+					_, err := w.sold.Renew(ctx, tx, 1, id)
 					return err
 				})
 			},
 		} {
-			id := w.active(ask("x" + strings.Map(letters, name) + ".test"))
+			id := w.active(servicestest.Ask("x" + strings.Map(letters, name) + ".test"))
 			if err := errors.Join(w.ends(id, true), back(id)); err != nil {
 				t.Fatal(err)
 			}
@@ -177,7 +179,7 @@ func TestAnOwnerPaysForAServiceThatComesBack(t *testing.T) {
 		k := &keeper{kept: true}
 		w.Keeper = k
 		ended := func(domain string) int64 {
-			id := w.active(ask(domain))
+			id := w.active(servicestest.Ask(domain))
 			if err := w.ends(id, false); err != nil {
 				t.Fatal(err)
 			}
@@ -186,7 +188,7 @@ func TestAnOwnerPaysForAServiceThatComesBack(t *testing.T) {
 			}
 			return id
 		}
-		provision := func(id int64) record {
+		provision := func(id int64) Row {
 			t.Helper()
 			if err := w.prov.Provision(t.Context(), id, 1); err != nil {
 				t.Fatal(err)
@@ -196,34 +198,34 @@ func TestAnOwnerPaysForAServiceThatComesBack(t *testing.T) {
 
 		// What is paid already is not paid again.
 		early := ended("early.test")
-		until := *w.record(early).expiresAt
+		until := *w.record(early).ExpiresAt
 		if err := w.comesBack(early); err != nil {
 			t.Fatal(err)
 		}
-		if r := provision(early); r.status != Active || !r.expiresAt.Equal(until) || len(w.till.sales) != 0 {
-			t.Errorf("%s until %v, %d sales", r.status, r.expiresAt, len(w.till.sales))
+		if r := provision(early); r.Status != Active || !r.ExpiresAt.Equal(until) || len(w.Till.Sales) != 0 {
+			t.Errorf("%s until %v, %d sales", r.Status, r.ExpiresAt, len(w.Till.Sales))
 		}
 
 		late := ended("late.test")
-		w.clk.Advance(w.record(late).expiresAt.Sub(w.clk.Now()))
-		price := w.record(late).renewPrice
-		outcomes := len(w.outcomes())
+		w.Clk.Advance(w.record(late).ExpiresAt.Sub(w.Clk.Now()))
+		price := w.record(late).RenewPrice
+		outcomes := len(w.Outcomes())
 
 		k.gone = true
 		if err := w.comesBack(late); !errors.Is(err, ErrRestoreWindow) {
 			t.Errorf("too late: %v", err)
 		}
 		k.gone = false
-		w.till.short = true
+		w.Till.Short = true
 		if err := w.comesBack(late); !errors.Is(err, fault.InsufficientFunds) {
 			t.Errorf("without money: %v", err)
 		}
-		w.till.short = false
-		if err := w.db.InTx(t.Context(), func(ctx context.Context, tx *db.Tx) error { return w.RestoreOwn(ctx, tx, 2, late, false) }); !errors.Is(err, fault.NotFound) {
+		w.Till.Short = false
+		if err := w.DB.InTx(t.Context(), func(ctx context.Context, tx *db.Tx) error { return w.RestoreOwn(ctx, tx, 2, late, false) }); !errors.Is(err, fault.NotFound) {
 			t.Errorf("of another: %v", err)
 		}
-		w.same("nothing was sold", 0, len(w.till.sales))
-		w.same("status", Terminated, w.record(late).status)
+		w.Same("nothing was sold", 0, len(w.Till.Sales))
+		w.Same("status", Terminated, w.record(late).Status)
 
 		// The panel refuses it: the money goes back, and it can come back again.
 		if err := w.comesBack(late); err != nil {
@@ -232,56 +234,56 @@ func TestAnOwnerPaysForAServiceThatComesBack(t *testing.T) {
 		if err := w.comesBack(late); !errors.Is(err, fault.ServiceNotActive) {
 			t.Errorf("twice: %v", err)
 		}
-		w.panel.fails = panel.ErrInvalid
-		if r := provision(late); r.status != Terminated || r.restoreOrderID != nil {
-			t.Errorf("%s with the order %v", r.status, r.restoreOrderID)
+		w.Panel.Fails = panel.ErrInvalid
+		if r := provision(late); r.Status != Terminated || r.restoreOrderID != nil {
+			t.Errorf("%s with the order %v", r.Status, r.restoreOrderID)
 		}
-		w.same("the order", []string{"failed: domain_invalid"}, w.outcomes()[outcomes:])
+		w.Same("the order", []string{"failed: domain_invalid"}, w.Outcomes()[outcomes:])
 		w.cleanUpTwice(late)
-		w.panel.fails = nil
+		w.Panel.Fails = nil
 
 		// What was kept of it goes while the panel makes its account: the money goes back, and the account goes.
 		if err := w.comesBack(late); err != nil {
 			t.Fatal(err)
 		}
-		accounts := w.panel.accounts()
+		accounts := w.Panel.Accounts()
 		k.broken = fault.NotFound.New()
-		if r := provision(late); r.status != Terminated || r.restoreOrderID != nil {
-			t.Errorf("%s with the order %v", r.status, r.restoreOrderID)
+		if r := provision(late); r.Status != Terminated || r.restoreOrderID != nil {
+			t.Errorf("%s with the order %v", r.Status, r.restoreOrderID)
 		}
-		w.same("the orders", []string{"failed: domain_invalid", "failed: restore_window_passed"}, w.outcomes()[outcomes:])
+		w.Same("the orders", []string{"failed: domain_invalid", "failed: restore_window_passed"}, w.Outcomes()[outcomes:])
 		w.cleanUpTwice(late)
-		w.same("accounts", accounts, w.panel.accounts())
+		w.Same("accounts", accounts, w.Panel.Accounts())
 		k.broken = nil
 
 		// Its period begins when the panel has it, however long that takes.
 		if err := w.comesBack(late); err != nil {
 			t.Fatal(err)
 		}
-		w.clk.Advance(5 * time.Hour)
-		began := w.clk.Now()
+		w.Clk.Advance(5 * time.Hour)
+		began := w.Clk.Now()
 		for range 2 {
 			provision(late)
 		}
 		r := w.record(late)
-		if r.status != Active || !r.expiresAt.Equal(addMonths(began, r.periodMonths)) || r.restoreOrderID != nil {
-			t.Errorf("%s until %v with the order %v", r.status, r.expiresAt, r.restoreOrderID)
+		if r.Status != Active || !r.ExpiresAt.Equal(sale.AddMonths(began, r.PeriodMonths)) || r.restoreOrderID != nil {
+			t.Errorf("%s until %v with the order %v", r.Status, r.ExpiresAt, r.restoreOrderID)
 		}
-		w.same("the orders", []string{"completed", "failed: domain_invalid", "failed: restore_window_passed"}, w.outcomes()[outcomes:]) // sorted
-		all, err := periodsAfter(t.Context(), w.db, late, began)
-		if err != nil || len(all) != 1 || all[0].amount != price || !all[0].starts.Equal(began) || !all[0].ends.Equal(*r.expiresAt) {
+		w.Same("the orders", []string{"completed", "failed: domain_invalid", "failed: restore_window_passed"}, w.Outcomes()[outcomes:]) // sorted
+		all, err := w.sold.PaidTimes(t.Context(), w.DB, late, began, *r.ExpiresAt)
+		if err != nil || len(all) != 1 || all[0].Amount != price || !all[0].Start.Equal(began) || !all[0].End.Equal(*r.ExpiresAt) {
 			t.Errorf("%+v, %v", all, err)
 		}
-		for _, sold := range w.till.sales {
+		for _, sold := range w.Till.Sales {
 			if sold.Kind != "renewal" || sold.Price != price || sold.ServiceID != late || !sold.Keyed {
 				t.Errorf("%+v", sold)
 			}
 		}
 
 		// What an operator suspended, no owner brings back.
-		abused := w.active(ask("abused.test"))
-		w.in(func(ctx context.Context, tx *db.Tx) error { return w.Suspend(ctx, tx, abused, Abuse) })
-		w.in(func(ctx context.Context, tx *db.Tx) error { return w.Terminate(ctx, tx, abused) })
+		abused := w.active(servicestest.Ask("abused.test"))
+		w.In(func(ctx context.Context, tx *db.Tx) error { return w.Suspend(ctx, tx, abused, Abuse) })
+		w.In(func(ctx context.Context, tx *db.Tx) error { return w.Terminate(ctx, tx, abused) })
 		if _, err := w.prov.End(t.Context(), abused, false); err != nil {
 			t.Fatal(err)
 		}
@@ -297,15 +299,15 @@ func TestAServiceThatComesBackBeginsAnew(t *testing.T) {
 	engines(t, func(t *testing.T, w *world) {
 		w.openPurse()
 		w.Keeper = &keeper{kept: true}
-		id := w.active(ask("a.test"))
-		if status, answer := w.post("own", id, "tariff", `{"plan_id": 4, "when": "renewal"}`); status != http.StatusOK {
+		id := w.active(servicestest.Ask("a.test"))
+		if status, answer := w.Post("own", id, "tariff", `{"plan_id": 4, "when": "renewal"}`); status != http.StatusOK {
 			t.Fatal(answer)
 		}
 		w.days(50)
 		if _, err := w.prov.End(t.Context(), id, false); err != nil {
 			t.Fatal(err)
 		}
-		w.same("status", Terminated, w.record(id).status)
+		w.Same("status", Terminated, w.record(id).Status)
 		w.pay(1, 10_000)
 		if err := w.comesBack(id); err != nil {
 			t.Fatal(err)
@@ -315,18 +317,18 @@ func TestAServiceThatComesBackBeginsAnew(t *testing.T) {
 		}
 		w.pay(1, 1)
 		w.live()
-		if err := w.ApplyTariffs(t.Context()); err != nil {
+		if err := w.sold.ApplyTariffs(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		w.same("charges", []string{"499"}, w.texts(`SELECT CAST(amount AS TEXT) FROM test_sales`))
+		w.Same("charges", []string{"499"}, w.Texts(`SELECT CAST(amount AS TEXT) FROM test_sales`))
 		r := w.record(id)
-		w.same("the plan that was paid", []any{int64(3), (*int64)(nil)}, []any{r.planID, r.pendingPlanID})
+		w.Same("the plan that was paid", []any{int64(3), (*int64)(nil)}, []any{r.PlanID, r.PendingPlanID})
 		if h, err := w.Health(t.Context(), time.Hour); err != nil || h.Failing != 0 {
 			t.Errorf("%+v, %v", h, err)
 		}
-		before := len(w.told(id))
+		before := len(w.Told(id))
 		w.days(26)
-		w.same("told", []string{"service.renewal_upcoming", "service.renewal_upcoming"}, w.told(id)[before:])
+		w.Same("told", []string{"service.renewal_upcoming", "service.renewal_upcoming"}, w.Told(id)[before:])
 	})
 }
 
@@ -334,20 +336,20 @@ func TestAServiceHasAHistory(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, w *world) {
 		history := func(id int64) []string {
-			return w.texts(`SELECT type || ' ' || COALESCE(previous_status, '') || ' ' || status || ' ' || COALESCE(suspend_reason, '') || ' ' ||
+			return w.Texts(`SELECT type || ' ' || COALESCE(previous_status, '') || ' ' || status || ' ' || COALESCE(suspend_reason, '') || ' ' ||
 				COALESCE(error_key, '') FROM services_history WHERE service_id = $1 ORDER BY id DESC`, id)
 		}
-		id := w.active(ask("shop.test"))
-		w.in(func(ctx context.Context, tx *db.Tx) error { return w.Suspend(ctx, tx, id, Abuse) })
-		w.in(func(ctx context.Context, tx *db.Tx) error { return w.Unsuspend(ctx, tx, id) })
+		id := w.active(servicestest.Ask("shop.test"))
+		w.In(func(ctx context.Context, tx *db.Tx) error { return w.Suspend(ctx, tx, id, Abuse) })
+		w.In(func(ctx context.Context, tx *db.Tx) error { return w.Unsuspend(ctx, tx, id) })
 		all := history(id)
-		w.same("the newest", []string{"service.unsuspended suspended active  ", "service.suspended active suspended abuse "}, all[:2])
-		w.same("as many as were told", len(w.told(id)), len(all))
-		failed := w.provisioning(ask("failed.test"))
-		w.panel.fails = panel.ErrInvalid
+		w.Same("the newest", []string{"service.unsuspended suspended active  ", "service.suspended active suspended abuse "}, all[:2])
+		w.Same("as many as were told", len(w.Told(id)), len(all))
+		failed := w.provisioning(servicestest.Ask("failed.test"))
+		w.Panel.Fails = panel.ErrInvalid
 		if err := w.prov.Provision(t.Context(), failed, 1); err != nil {
 			t.Fatal(err)
 		}
-		w.same("a failure", "service.provision_failed provisioning failed  domain_invalid", history(failed)[0])
+		w.Same("a failure", "service.provision_failed provisioning failed  domain_invalid", history(failed)[0])
 	})
 }

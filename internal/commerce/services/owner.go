@@ -27,8 +27,8 @@ type Notes struct {
 // Note changes what the owner of a service says of it.
 func (s *Service) Note(ctx context.Context, accountID, id int64, n Notes) error {
 	return s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
-		return s.changeOwn(ctx, tx, accountID, id, func(r record) error {
-			if !slices.Contains(r.status.actions(), "update") {
+		return s.changeOwn(ctx, tx, accountID, id, func(r Row) error {
+			if !slices.Contains(r.Status.actions(), "update") {
 				return fault.ServiceNotActive.New()
 			}
 			previous := map[string]any{}
@@ -101,14 +101,14 @@ func metadataText(m map[string]string) (string, error) {
 }
 
 // note changes what the owner noted, and adds to previous what it was.
-func (r *record) note(n Notes, previous map[string]any) error {
+func (r *Row) note(n Notes, previous map[string]any) error {
 	if err := checkNotes(n.ClientRef, n.Metadata); err != nil {
 		return err
 	}
 	if c := n.ClientRef; c != nil {
 		wanted := db.OrNull(*c)
-		if (wanted == nil) != (r.clientRef == nil) || (wanted != nil && *wanted != *r.clientRef) {
-			previous["client_ref"], r.clientRef = r.clientRef, wanted
+		if (wanted == nil) != (r.ClientRef == nil) || (wanted != nil && *wanted != *r.ClientRef) {
+			previous["client_ref"], r.ClientRef = r.ClientRef, wanted
 		}
 	}
 	if n.Metadata == nil {
@@ -116,7 +116,7 @@ func (r *record) note(n Notes, previous map[string]any) error {
 	}
 	before := map[string]string{}
 	if err := json.Unmarshal([]byte(r.metadata), &before); err != nil {
-		return fmt.Errorf("services: metadata of service %d: %w", r.id, err)
+		return fmt.Errorf("services: metadata of service %d: %w", r.ID, err)
 	}
 	if maps.Equal(before, n.Metadata) {
 		return nil
@@ -133,10 +133,10 @@ func (s *Service) SuspendOwn(ctx context.Context, tx *db.Tx, accountID, id int64
 	if utf8.RuneCountInString(note) > maxSuspendNote || strings.ContainsFunc(note, unicode.IsControl) {
 		return fault.Invalid("reason", "characters")
 	}
-	return s.changeOwn(ctx, tx, accountID, id, func(r record) error {
-		switch r.status {
+	return s.changeOwn(ctx, tx, accountID, id, func(r Row) error {
+		switch r.Status {
 		case Active:
-			if !r.expiresAt.After(tx.Now) {
+			if !r.ExpiresAt.After(tx.Now) {
 				return fault.ServiceNotActive.Wrapf("services: the paid time of service %d is over", id)
 			}
 		case Suspended:
@@ -162,7 +162,7 @@ func (s *Service) UnsuspendOwn(ctx context.Context, tx *db.Tx, accountID, id int
 	if err != nil {
 		return err
 	}
-	if r.status != Suspended {
+	if r.Status != Suspended {
 		return ErrNotSuspended.New()
 	}
 	if !r.suspendedByOwner() {
@@ -177,20 +177,20 @@ func (s *Service) UnsuspendOwn(ctx context.Context, tx *db.Tx, accountID, id int
 //
 // That it ends with its paid time is taken back by switching on its automatic renewal, or by renewing it.
 func (s *Service) EndOwn(ctx context.Context, tx *db.Tx, accountID, id int64, atPeriodEnd bool) error {
-	return s.changeOwn(ctx, tx, accountID, id, func(r record) error {
-		switch r.status {
+	return s.changeOwn(ctx, tx, accountID, id, func(r Row) error {
+		switch r.Status {
 		case Terminating:
 			return nil
 		case Terminated:
 			return ErrTerminated.New()
 		}
-		if _, ok := r.status.after(endOrdered); !ok {
-			return fault.ServiceNotActive.Wrapf("services: a service that is %s cannot be ended", r.status)
+		if _, ok := r.Status.after(endOrdered); !ok {
+			return fault.ServiceNotActive.Wrapf("services: a service that is %s cannot be ended", r.Status)
 		}
 		if r.endedByOperator() {
 			return fault.ServiceSuspended.New()
 		}
-		left := r.expiresAt.Sub(tx.Now)
+		left := r.ExpiresAt.Sub(tx.Now)
 		if !atPeriodEnd || left <= 0 {
 			return s.beginTermination(ctx, tx, r)
 		}
@@ -210,9 +210,9 @@ func (s *Service) EndOwn(ctx context.Context, tx *db.Tx, accountID, id int64, at
 }
 
 // setEnding has a service end with its paid time, and not be renewed before.
-func setEnding(ctx context.Context, tx *db.Tx, r record) error {
+func setEnding(ctx context.Context, tx *db.Tx, r Row) error {
 	_, err := tx.Exec(ctx, `UPDATE services SET ends_at_expiry = TRUE, auto_renew = FALSE, next_renewal_attempt_at = NULL,
-		terminates_at = expires_at, warned = NULL, step_at = CAST($1 AS BIGINT) WHERE id = $2`, tx.Now, r.id)
+		terminates_at = expires_at, warned = NULL, step_at = CAST($1 AS BIGINT) WHERE id = $2`, tx.Now, r.ID)
 	return err
 }
 
@@ -221,7 +221,7 @@ func setEnding(ctx context.Context, tx *db.Tx, r record) error {
 // has the service, which the period begins with, and comes back when the panel refuses it.
 func (s *Service) RestoreOwn(ctx context.Context, tx *db.Tx, accountID, id int64, keyed bool) error {
 	before, err := getOwn(ctx, tx, accountID, id)
-	return s.inTimeOf(ctx, tx, before, err, func(record) error {
+	return s.inTimeOf(ctx, tx, before, err, func(Row) error {
 		if err := s.restorable(ctx, tx, before); err != nil {
 			return err
 		}
@@ -229,17 +229,17 @@ func (s *Service) RestoreOwn(ctx context.Context, tx *db.Tx, accountID, id int64
 			return fault.ServiceSuspended.New()
 		}
 		var orderID int64
-		if !before.expiresAt.After(tx.Now) {
+		if !before.ExpiresAt.After(tx.Now) {
 			// The wallet's row is locked before the service's.
-			orderID, err = s.Billing.Begin(ctx, tx, sale.Purchase{
-				AccountID: accountID, ServiceID: id, Kind: "renewal", Title: before.planName, Domain: before.domain,
-				PeriodMonths: before.periodMonths, Price: before.renewPrice, Keyed: keyed, ClientRef: before.clientRef,
+			orderID, err = s.Orders.Begin(ctx, tx, sale.Purchase{
+				AccountID: accountID, ServiceID: id, Kind: "renewal", Title: before.PlanName, Domain: before.Domain,
+				PeriodMonths: before.PeriodMonths, Price: before.RenewPrice, Keyed: keyed, ClientRef: before.ClientRef,
 			})
 			if err != nil {
 				return err
 			}
 		}
-		if _, err := s.unmovedOne(ctx, tx, before); err != nil {
+		if _, err := s.Unmoved(ctx, tx, []Row{before}); err != nil {
 			return err
 		}
 		if err := s.Restore(ctx, tx, id); err != nil || orderID == 0 {

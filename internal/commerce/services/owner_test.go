@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"stead.dev/stead/internal/commerce/sale"
+	"stead.dev/stead/internal/commerce/services/servicestest"
 	"stead.dev/stead/internal/platform/clock"
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/fault"
@@ -18,15 +19,15 @@ import (
 )
 
 func (w *world) fails(want *fault.Def, f func(ctx context.Context, tx *db.Tx) error) {
-	w.t.Helper()
-	if err := w.db.InTx(w.t.Context(), f); !errors.Is(err, want) {
-		w.t.Errorf("%v, want %s", err, want.Key)
+	w.T.Helper()
+	if err := w.DB.InTx(w.T.Context(), f); !errors.Is(err, want) {
+		w.T.Errorf("%v, want %s", err, want.Key)
 	}
 }
 
 // sold is a service of a reseller with a price and a tag.
 func sold(domain string, price money.USDCents, tag string) sale.Reservation {
-	n := ask(domain)
+	n := servicestest.Ask(domain)
 	n.RenewPrice, n.FirstPrice = price, price
 	if tag != "" {
 		n.ClientRef = &tag
@@ -35,16 +36,16 @@ func sold(domain string, price money.USDCents, tag string) sale.Reservation {
 }
 
 func (w *world) ownedList(f Filter) (domains []string) {
-	w.t.Helper()
-	all, err := w.Owned(w.t.Context(), w.db, 1, f, page.Params{PerPage: 50})
+	w.T.Helper()
+	all, err := w.Owned(w.T.Context(), w.DB, 1, f, page.Params{PerPage: 50})
 	if err != nil {
-		w.t.Fatal(err)
+		w.T.Fatal(err)
 	}
 	for _, o := range all {
 		domains = append(domains, *o.Domain)
 	}
-	if n, err := w.CountOwned(w.t.Context(), w.db, 1, f); err != nil || n != len(domains) {
-		w.t.Errorf("%d rows of %d, %v", len(domains), n, err)
+	if n, err := w.CountOwned(w.T.Context(), w.DB, 1, f); err != nil || n != len(domains) {
+		w.T.Errorf("%d rows of %d, %v", len(domains), n, err)
 	}
 	return domains
 }
@@ -54,9 +55,9 @@ func TestAnOwnerListsItsServices(t *testing.T) {
 	engines(t, func(t *testing.T, w *world) {
 		off := false
 		first := w.active(sold("a.test", 200, "seven"))
-		w.clk.Advance(time.Hour)
+		w.Clk.Advance(time.Hour)
 		w.active(sold("b.test", 300, "eight"))
-		w.clk.Advance(time.Hour)
+		w.Clk.Advance(time.Hour)
 		w.active(sold("c.test", 1, "seven"))
 		unrenewed := sold("d.test", 100_000, "")
 		unrenewed.AutoRenew = &off
@@ -66,7 +67,7 @@ func TestAnOwnerListsItsServices(t *testing.T) {
 		w.active(others)
 		w.reserve(sold("f.test", 1, ""))
 		seven := "seven"
-		soon := w.record(first).expiresAt.Add(time.Minute)
+		soon := w.record(first).ExpiresAt.Add(time.Minute)
 		for name, c := range map[string]struct {
 			f    Filter
 			want []string
@@ -79,7 +80,7 @@ func TestAnOwnerListsItsServices(t *testing.T) {
 			"text":          {Filter{Query: "B.TE"}, []string{"b.test"}},
 			"two":           {Filter{ClientRef: &seven, Query: "a.t"}, []string{"a.test"}},
 		} {
-			w.same(name, c.want, w.ownedList(c.f))
+			w.Same(name, c.want, w.ownedList(c.f))
 		}
 	})
 }
@@ -90,7 +91,7 @@ func TestPagesOfAListJoin(t *testing.T) {
 	testkit.Engines(t, func(t *testing.T, d *db.DB, clk *clock.Fake) {
 		w := newWorld(t, d, clk)
 		for i := range 7 {
-			w.reserve(ask(fmt.Sprintf("n%d.test", i)))
+			w.reserve(servicestest.Ask(fmt.Sprintf("n%d.test", i)))
 		}
 		for _, f := range []Filter{{}, {Query: ".test"}, {Query: "n", Status: string(Pending)}} {
 			for perPage := 1; perPage <= 8; perPage++ {
@@ -101,10 +102,10 @@ func TestPagesOfAListJoin(t *testing.T) {
 						t.Errorf("%+v, page %d of %d: %d rows of %d, %v", f, p, perPage, len(rows), total, err)
 					}
 					for _, r := range rows {
-						ids = append(ids, r.id)
+						ids = append(ids, r.ID)
 					}
 				}
-				w.same("ids", []int64{7, 6, 5, 4, 3, 2, 1}, ids)
+				w.Same("ids", []int64{7, 6, 5, 4, 3, 2, 1}, ids)
 			}
 		}
 		if rows, total, err := list(t.Context(), d, 1, Filter{Query: "nowhere"}, page.Params{}); len(rows) != 0 || total != 0 || err != nil {
@@ -117,21 +118,21 @@ func TestPagesOfAListJoin(t *testing.T) {
 func TestAPlanThatComesWithTheRenewalIsCovered(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, w *world) { // account 1 has 500
-		id := w.active(ask("a.test"))
-		w.in(func(ctx context.Context, tx *db.Tx) error {
-			_, err := w.Extend(ctx, tx, id, 1, nil)
+		id := w.active(servicestest.Ask("a.test"))
+		w.In(func(ctx context.Context, tx *db.Tx) error {
+			_, err := w.sold.Extend(ctx, tx, id, 1, nil)
 			return err
 		})
 		covered := func(what string, plan int, want bool, cost money.USDCents) {
 			t.Helper()
-			if status, answer := w.post("own", id, "tariff", fmt.Sprintf(`{"plan_id": %d, "when": "renewal"}`, plan)); status != 200 {
+			if status, answer := w.Post("own", id, "tariff", fmt.Sprintf(`{"plan_id": %d, "when": "renewal"}`, plan)); status != 200 {
 				t.Fatal(answer)
 			}
-			one, err := w.OwnedOne(t.Context(), w.db, 1, id)
+			one, err := w.OwnedOne(t.Context(), w.DB, 1, id)
 			if err != nil {
 				t.Fatal(err)
 			}
-			due, err := w.DueRenewals(t.Context(), w.db, 1, 365)
+			due, err := w.sold.DueRenewals(t.Context(), w.DB, 1, 365)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -139,7 +140,7 @@ func TestAPlanThatComesWithTheRenewalIsCovered(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			w.same(what, []any{want, cost, cost}, []any{wire(t.Context(), w.record(id), has).RenewalCovered, one.NextPrice, due})
+			w.Same(what, []any{want, cost, cost}, []any{wire(t.Context(), w.record(id), has).RenewalCovered, one.NextPrice, due})
 		}
 		covered("a dearer one", 4, false, 1001)
 		covered("a cheaper one", 5, true, 101)
@@ -150,7 +151,7 @@ func TestAPlanThatComesWithTheRenewalIsCovered(t *testing.T) {
 func TestWhatHasEndedIsNotListedAsRenewingBefore(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, w *world) {
-		off, later := false, w.clk.Now().AddDate(1, 0, 0)
+		off, later := false, w.Clk.Now().AddDate(1, 0, 0)
 		byHand := sold("hand.test", 1, "")
 		byHand.AutoRenew = &off
 		w.active(byHand)
@@ -159,7 +160,7 @@ func TestWhatHasEndedIsNotListedAsRenewingBefore(t *testing.T) {
 			t.Fatal(err)
 		}
 		got := w.ownedList(Filter{RenewsBefore: &later})
-		w.same("renews before", []string{"a.test", "hand.test"}, got)
+		w.Same("renews before", []string{"a.test", "hand.test"}, got)
 	})
 }
 
@@ -174,7 +175,7 @@ func TestWhatAResellerNotes(t *testing.T) {
 			if err := w.Note(t.Context(), 1, id, n); err != nil {
 				t.Fatal(err)
 			}
-			s, err := w.OwnedOne(t.Context(), w.db, 1, id)
+			s, err := w.OwnedOne(t.Context(), w.DB, 1, id)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -183,7 +184,7 @@ func TestWhatAResellerNotes(t *testing.T) {
 		if s := note(Notes{}); *s.ClientRef != "seven" || s.Metadata["crm"] != "17" || s.FirstPrice != 200 || s.NextPrice != 200 {
 			t.Errorf("%+v", s)
 		}
-		before := len(w.told(id))
+		before := len(w.Told(id))
 		eight, none := "восемь", ""
 		if s := note(Notes{ClientRef: &eight}); *s.ClientRef != eight || s.Metadata["crm"] != "17" {
 			t.Errorf("%+v", s)
@@ -192,7 +193,7 @@ func TestWhatAResellerNotes(t *testing.T) {
 			t.Errorf("%+v", s)
 		}
 		note(Notes{ClientRef: &none, Metadata: map[string]string{}}) // nothing changes, nothing is told
-		if n := len(w.told(id)) - before; n != 2 {
+		if n := len(w.Told(id)) - before; n != 2 {
 			t.Errorf("%d events", n)
 		}
 
@@ -229,33 +230,33 @@ func TestAResellerLiftsItsOwnSuspensionsOnly(t *testing.T) {
 		lift := func(ctx context.Context, tx *db.Tx) error { return w.Unsuspend(ctx, tx, id) }
 
 		w.fails(ErrNotSuspended, unsuspend)
-		w.in(suspend)
-		s, err := w.OwnedOne(t.Context(), w.db, 1, id)
+		w.In(suspend)
+		s, err := w.OwnedOne(t.Context(), w.DB, 1, id)
 		if err != nil || s.Status != Suspended || *s.SuspendReason != Manual || s.SuspendNote == nil || *s.SuspendNote != "did not pay us" {
 			t.Errorf("%+v, %v", s, err)
 		}
 		w.fails(ErrAlreadySuspended, suspend)
-		w.in(unsuspend)
-		if r := w.record(id); r.status != Active {
-			t.Errorf("it is %s", r.status)
+		w.In(unsuspend)
+		if r := w.record(id); r.Status != Active {
+			t.Errorf("it is %s", r.Status)
 		}
 
 		// What an operator suspends stays, also when the reseller had suspended it before.
-		w.in(abuse)
+		w.In(abuse)
 		w.fails(fault.ServiceSuspended, unsuspend)
-		w.in(lift)
-		w.in(suspend)
-		w.clk.Advance(time.Second)
-		w.in(abuse)
+		w.In(lift)
+		w.In(suspend)
+		w.Clk.Advance(time.Second)
+		w.In(abuse)
 		w.fails(fault.ServiceSuspended, unsuspend)
 		w.fails(ErrAlreadySuspended, suspend)
 		w.fails(ErrAlreadySuspended, abuse)
-		if s, err := w.OwnedOne(t.Context(), w.db, 1, id); err != nil || *s.SuspendReason != Abuse || s.SuspendNote != nil {
+		if s, err := w.OwnedOne(t.Context(), w.DB, 1, id); err != nil || *s.SuspendReason != Abuse || s.SuspendNote != nil {
 			t.Errorf("%+v, %v", s, err)
 		}
-		w.in(lift)
+		w.In(lift)
 
-		w.exec(`UPDATE services SET status = 'past_due', grace_until = 1 WHERE id = $1`, id)
+		w.Exec(`UPDATE services SET status = 'past_due', grace_until = 1 WHERE id = $1`, id)
 		w.fails(fault.ServiceNotActive, suspend) // or its grace would never be over
 		w.fails(fault.NotFound, func(ctx context.Context, tx *db.Tx) error { return w.SuspendOwn(ctx, tx, 2, id, "") })
 		w.fails(fault.NotFound, func(ctx context.Context, tx *db.Tx) error { return w.UnsuspendOwn(ctx, tx, 2, id) })
@@ -277,42 +278,42 @@ func TestAServiceThatItsOwnerSuspendedEndsAfterItsPaidTime(t *testing.T) {
 		unrenewed := sold("b.test", 200, "")
 		unrenewed.AutoRenew = &off
 		ended, back, taken := w.active(sold("a.test", 200, "")), w.active(unrenewed), w.active(sold("c.test", 200, ""))
-		until := *w.record(ended).expiresAt
+		until := *w.record(ended).ExpiresAt
 		for _, id := range []int64{ended, back, taken} {
-			w.in(suspend(id))
+			w.In(suspend(id))
 		}
 		w.live()
-		before := len(w.told(ended))
-		w.clk.Advance(until.Sub(w.clk.Now()) - time.Second)
+		before := len(w.Told(ended))
+		w.Clk.Advance(until.Sub(w.Clk.Now()) - time.Second)
 		w.live()
-		w.same("told before its paid time is over", before, len(w.told(ended)))
-		w.clk.Advance(time.Second)
+		w.Same("told before its paid time is over", before, len(w.Told(ended)))
+		w.Clk.Advance(time.Second)
 		w.live()
 		r := w.record(ended)
-		w.same("status", Suspended, r.status)
-		w.same("reason", Manual, *r.suspendReason)
+		w.Same("status", Suspended, r.Status)
+		w.Same("reason", Manual, *r.suspendReason)
 		if r.terminatesAt == nil || !r.terminatesAt.Equal(until.Add(14*day)) {
 			t.Errorf("it ends at %v", r.terminatesAt)
 		}
 		// Brought back without being paid for, it has what one has that is past due, and cannot be put aside again.
-		w.in(unsuspend(back))
+		w.In(unsuspend(back))
 		w.fails(fault.ServiceNotActive, suspend(back))
 		w.live()
-		if r := w.record(back); r.status != PastDue || r.terminatesAt != nil {
-			t.Errorf("brought back: %s, ends at %v", r.status, r.terminatesAt)
+		if r := w.record(back); r.Status != PastDue || r.terminatesAt != nil {
+			t.Errorf("brought back: %s, ends at %v", r.Status, r.terminatesAt)
 		}
 		w.fails(fault.ServiceNotActive, suspend(back))
 		// What an operator has taken out of the owner's hands is the operator's to end.
-		w.in(func(ctx context.Context, tx *db.Tx) error { return w.Suspend(ctx, tx, taken, Abuse) })
+		w.In(func(ctx context.Context, tx *db.Tx) error { return w.Suspend(ctx, tx, taken, Abuse) })
 
 		w.days(15)
-		w.same("after that time", Terminating, w.record(ended).status)
-		w.same("told", []string{
+		w.Same("after that time", Terminating, w.record(ended).Status)
+		w.Same("told", []string{
 			"service.termination_scheduled", "service.termination_scheduled", "service.termination_scheduled",
 			"service.termination_scheduled", "service.updated",
-		}, w.told(ended)[before:])
-		w.same("the operator's", Suspended, w.record(taken).status)
-		w.same("steps", []string{"expire", "terminate", "warn", "warn", "warn"},
-			w.texts(`SELECT did FROM services_steps WHERE service_id = $1 AND did <> 'remind' ORDER BY did`, ended))
+		}, w.Told(ended)[before:])
+		w.Same("the operator's", Suspended, w.record(taken).Status)
+		w.Same("steps", []string{"expire", "terminate", "warn", "warn", "warn"},
+			w.Texts(`SELECT did FROM services_steps WHERE service_id = $1 AND did <> 'remind' ORDER BY did`, ended))
 	})
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"stead.dev/stead/internal/commerce/services/provisioning"
+	"stead.dev/stead/internal/commerce/services/servicestest"
 	"stead.dev/stead/internal/platform/clock"
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/fault"
@@ -21,23 +22,23 @@ import (
 
 // attempt makes the account as the queue would, for the nth time.
 func (w *world) attempt(id int64, n int) error {
-	return w.prov.Provision(w.t.Context(), id, n)
+	return w.prov.Provision(w.T.Context(), id, n)
 }
 
 func (w *world) cleanUpTwice(id int64) {
-	w.t.Helper()
+	w.T.Helper()
 	for range 2 {
-		if err := w.prov.CleanUp(w.t.Context(), id); err != nil {
-			w.t.Fatal(err)
+		if err := w.prov.CleanUp(w.T.Context(), id); err != nil {
+			w.T.Fatal(err)
 		}
 	}
 }
 
 func (w *world) followTwice(id int64) {
-	w.t.Helper()
+	w.T.Helper()
 	for range 2 {
-		if err := w.prov.FollowSuspension(w.t.Context(), id); err != nil {
-			w.t.Fatal(err)
+		if err := w.prov.FollowSuspension(w.T.Context(), id); err != nil {
+			w.T.Fatal(err)
 		}
 	}
 }
@@ -46,26 +47,26 @@ func TestAPaidServiceBecomesActiveOnce(t *testing.T) {
 	t.Parallel()
 	testkit.Engines(t, func(t *testing.T, d *db.DB, clk *clock.Fake) {
 		w := newWorld(t, d, clk)
-		id := w.provisioning(ask("shop.test"))
-		w.same("jobs", 1, w.jobs("services.provision"))
+		id := w.provisioning(servicestest.Ask("shop.test"))
+		w.Same("jobs", 1, w.Jobs("services.provision"))
 		for n := range 3 {
 			if err := w.attempt(id, n+1); err != nil {
 				t.Fatal(err)
 			}
 		}
 		r := w.record(id)
-		w.same("status", Active, r.status)
-		w.same("expiry", time.Date(2026, 4, 2, 9, 0, 0, 0, time.UTC), *r.expiresAt)
-		w.same("accounts", 1, w.panel.accounts())
-		w.same("requests to the panel", 1, w.panel.creates)
-		w.same("the order", []string{"completed"}, w.outcomes())
-		w.same("whose domain is served", []int64{id}, w.names.served)
-		w.same("events", []string{"service.created", "service.updated", "service.provisioned"}, w.told(id))
-		stored, err := w.events.Of(t.Context(), "service", id)
+		w.Same("status", Active, r.Status)
+		w.Same("expiry", time.Date(2026, 4, 2, 9, 0, 0, 0, time.UTC), *r.ExpiresAt)
+		w.Same("accounts", 1, w.Panel.Accounts())
+		w.Same("requests to the panel", 1, w.Panel.Creates)
+		w.Same("the order", []string{"completed"}, w.Outcomes())
+		w.Same("whose domain is served", []int64{id}, w.Names.Served)
+		w.Same("events", []string{"service.created", "service.updated", "service.provisioned"}, w.Told(id))
+		stored, err := w.Events.Of(t.Context(), "service", id)
 		if err != nil {
 			t.Fatal(err)
 		}
-		w.same("previous", `{"status":"provisioning"}`, string(stored[2].Previous))
+		w.Same("previous", `{"status":"provisioning"}`, string(stored[2].Previous))
 	})
 }
 
@@ -75,8 +76,8 @@ func TestANewAccountSendsNoMailAsADomainThatIsNotProven(t *testing.T) {
 	testkit.Engines(t, func(t *testing.T, d *db.DB, clk *clock.Fake) {
 		w := newWorld(t, d, clk)
 		for domain, want := range map[string]bool{"shop.test": false, "unproven.test": true} {
-			a := w.panel.made[fmt.Sprint(w.active(ask(domain)))]
-			w.same(domain, []panel.Domain{{Name: domain, Primary: true, NoMail: want}}, a.Domains)
+			a := w.Panel.Made[fmt.Sprint(w.active(servicestest.Ask(domain)))]
+			w.Same(domain, []panel.Domain{{Name: domain, Primary: true, NoMail: want}}, a.Domains)
 		}
 	})
 }
@@ -85,17 +86,17 @@ func TestTheQueueProvisionsWithinASecond(t *testing.T) {
 	t.Parallel()
 	testkit.Engines(t, func(t *testing.T, d *db.DB, clk *clock.Fake) {
 		w := newWorld(t, d, clk)
-		if err := w.queue.Start(t.Context()); err != nil {
+		if err := w.Queue.Start(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() {
-			if err := w.queue.Stop(context.Background()); err != nil {
+			if err := w.Queue.Stop(context.Background()); err != nil {
 				t.Error(err)
 			}
 		})
-		id := w.provisioning(ask("shop.test"))
+		id := w.provisioning(servicestest.Ask("shop.test"))
 		began := clock.System(0).Now()
-		testkit.Eventually(t, time.Minute, func() bool { return w.record(id).status == Active }, "active service")
+		testkit.Eventually(t, time.Minute, func() bool { return w.record(id).Status == Active }, "active service")
 		t.Logf("active after %v", clock.System(0).Now().Sub(began))
 	})
 }
@@ -104,22 +105,22 @@ func TestACrashBetweenPanelAndCommitLeavesOneAccount(t *testing.T) {
 	t.Parallel()
 	testkit.Engines(t, func(t *testing.T, d *db.DB, clk *clock.Fake) {
 		w := newWorld(t, d, clk)
-		id := w.provisioning(ask("shop.test"))
-		w.book.broken = errors.New("the process is killed here")
-		if err := w.attempt(id, 1); !errors.Is(err, w.book.broken) {
+		id := w.provisioning(servicestest.Ask("shop.test"))
+		w.Book.Broken = errors.New("the process is killed here")
+		if err := w.attempt(id, 1); !errors.Is(err, w.Book.Broken) {
 			t.Fatalf("the crash was not simulated: %v", err)
 		}
-		w.same("after the crash", Provisioning, w.record(id).status)
-		w.same("accounts", 1, w.panel.accounts())
-		w.same("events", []string{"service.created", "service.updated"}, w.told(id))
+		w.Same("after the crash", Provisioning, w.record(id).Status)
+		w.Same("accounts", 1, w.Panel.Accounts())
+		w.Same("events", []string{"service.created", "service.updated"}, w.Told(id))
 
-		w.book.broken = nil
+		w.Book.Broken = nil
 		if err := w.attempt(id, 2); err != nil {
 			t.Fatal(err)
 		}
-		w.same("after the repetition", Active, w.record(id).status)
-		w.same("accounts", 1, w.panel.accounts())
-		w.same("the order", []string{"completed"}, w.outcomes())
+		w.Same("after the repetition", Active, w.record(id).Status)
+		w.Same("accounts", 1, w.Panel.Accounts())
+		w.Same("the order", []string{"completed"}, w.Outcomes())
 	})
 }
 
@@ -130,22 +131,22 @@ func TestAPanelThatDoesNotAnswerIsAskedAgain(t *testing.T) {
 		for kind, key := range map[panel.Kind]string{
 			panel.ErrUnreachable: "panel_unreachable", panel.ErrBusy: "panel_busy", panel.ErrInternal: "internal_error",
 		} {
-			n := ask(string(kind[:4]) + ".test")
+			n := servicestest.Ask(string(kind[:4]) + ".test")
 			id := w.provisioning(n)
-			w.panel.fails = kind
+			w.Panel.Fails = kind
 			for attempt := 1; attempt < provisioning.Attempts; attempt++ {
 				if err := w.attempt(id, attempt); !errors.Is(err, kind) {
 					t.Fatalf("%s, attempt %d: %v", kind, attempt, err)
 				}
-				w.same("meanwhile", Provisioning, w.record(id).status)
+				w.Same("meanwhile", Provisioning, w.record(id).Status)
 			}
 			if err := w.attempt(id, provisioning.Attempts); err != nil {
 				t.Fatal(err)
 			}
-			w.same("in the end", Failed, w.record(id).status)
-			w.same("the order", []string{"failed: " + key}, w.outcomes())
-			w.same("events", []string{"service.created", "service.updated", "service.provision_failed"}, w.told(id))
-			w.exec(`DELETE FROM test_book`)
+			w.Same("in the end", Failed, w.record(id).Status)
+			w.Same("the order", []string{"failed: " + key}, w.Outcomes())
+			w.Same("events", []string{"service.created", "service.updated", "service.provision_failed"}, w.Told(id))
+			w.Exec(`DELETE FROM test_book`)
 		}
 	})
 }
@@ -158,21 +159,21 @@ func TestARefusalOfThePanelFailsAtOnceAndCleansUp(t *testing.T) {
 			panel.ErrInvalid: "domain_invalid", panel.ErrLimit: "limit_reached", panel.ErrExists: "domain_unavailable",
 			panel.ErrDiskFull: "disk_full", panel.ErrUnsupported: "unsupported_operation",
 		} {
-			id := w.provisioning(ask("shop.test"))
-			w.panel.fails = kind
+			id := w.provisioning(servicestest.Ask("shop.test"))
+			w.Panel.Fails = kind
 			for n := range 2 { // the second time there is nothing left to do
 				if err := w.attempt(id, n+1); err != nil {
 					t.Fatal(err)
 				}
 			}
-			w.same("status", Failed, w.record(id).status)
-			w.same("the order", []string{"failed: " + key}, w.outcomes())
-			w.same("clean-up jobs", 1, w.jobs("services.clean_up"))
-			w.exec(`DELETE FROM test_book`)
-			w.exec(`DELETE FROM river_job`)
+			w.Same("status", Failed, w.record(id).Status)
+			w.Same("the order", []string{"failed: " + key}, w.Outcomes())
+			w.Same("clean-up jobs", 1, w.Jobs("services.clean_up"))
+			w.Exec(`DELETE FROM test_book`)
+			w.Exec(`DELETE FROM river_job`)
 		}
-		w.panel.fails = nil
-		w.active(ask("shop.test")) // the domain is free again
+		w.Panel.Fails = nil
+		w.active(servicestest.Ask("shop.test")) // the domain is free again
 	})
 }
 
@@ -181,17 +182,17 @@ func TestANameThatAPanelStillHasForSomebodyElseIsWaitedFor(t *testing.T) {
 	t.Parallel()
 	testkit.Engines(t, func(t *testing.T, d *db.DB, clk *clock.Fake) {
 		w := newWorld(t, d, clk)
-		id := w.provisioning(ask("shop.test"))
-		w.panel.fails, w.names.leaving = panel.ErrExists, true
+		id := w.provisioning(servicestest.Ask("shop.test"))
+		w.Panel.Fails, w.Names.Held = panel.ErrExists, true
 		if err := w.attempt(id, 1); !errors.Is(err, panel.ErrExists) {
 			t.Errorf("while it leaves: %v", err)
 		}
-		w.same("meanwhile", Provisioning, w.record(id).status)
-		w.panel.fails, w.names.leaving = nil, false
+		w.Same("meanwhile", Provisioning, w.record(id).Status)
+		w.Panel.Fails, w.Names.Held = nil, false
 		if err := w.attempt(id, 2); err != nil {
 			t.Fatal(err)
 		}
-		w.same("in the end", Active, w.record(id).status)
+		w.Same("in the end", Active, w.record(id).Status)
 	})
 }
 
@@ -199,22 +200,22 @@ func TestCleaningUpRemovesWhatWasHalfMade(t *testing.T) {
 	t.Parallel()
 	testkit.Engines(t, func(t *testing.T, d *db.DB, clk *clock.Fake) {
 		w := newWorld(t, d, clk)
-		id := w.provisioning(ask("shop.test"))
-		w.book.broken = errors.New("killed")
+		id := w.provisioning(servicestest.Ask("shop.test"))
+		w.Book.Broken = errors.New("killed")
 		_ = w.attempt(id, 1) // the account exists, the service is not active
-		w.book.broken = nil
-		w.panel.fails = panel.ErrLimit
+		w.Book.Broken = nil
+		w.Panel.Fails = panel.ErrLimit
 		if err := w.attempt(id, 2); err != nil {
 			t.Fatal(err)
 		}
-		w.same("accounts before", 1, w.panel.accounts())
+		w.Same("accounts before", 1, w.Panel.Accounts())
 		w.cleanUpTwice(id)
-		w.same("accounts after", 0, w.panel.accounts())
+		w.Same("accounts after", 0, w.Panel.Accounts())
 
-		w.panel.fails = nil
-		live := w.active(ask("shop.test"))
+		w.Panel.Fails = nil
+		live := w.active(servicestest.Ask("shop.test"))
 		w.cleanUpTwice(live) // must not touch what is in use
-		w.same("accounts", 1, w.panel.accounts())
+		w.Same("accounts", 1, w.Panel.Accounts())
 	})
 }
 
@@ -224,14 +225,14 @@ func TestAServiceThatComesBackKeepsItsNewAccount(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, w *world) {
 		w.Keeper = &keeper{kept: true}
-		id := w.active(ask("shop.test"))
+		id := w.active(servicestest.Ask("shop.test"))
 		if err := w.ends(id, false); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := w.prov.End(t.Context(), id, false); err != nil {
 			t.Fatal(err)
 		}
-		w.panel.deleting = func() { // while the panel is at it
+		w.Panel.Deleting = func() { // while the panel is at it
 			if err := w.comesBack(id); err != nil {
 				t.Error(err)
 			}
@@ -248,15 +249,15 @@ func TestAServiceThatComesBackKeepsItsNewAccount(t *testing.T) {
 		if err := w.prov.Provision(t.Context(), id, 1); err != nil {
 			t.Fatal(err)
 		}
-		w.same("status", Active, w.record(id).status)
-		w.same("accounts", 1, w.panel.accounts())
+		w.Same("status", Active, w.record(id).Status)
+		w.Same("accounts", 1, w.Panel.Accounts())
 
 		// A process that was killed meanwhile holds nothing up for long.
-		w.exec(`UPDATE services SET status = 'provisioning', cleaning_until = $1 WHERE id = $2`, w.clk.Now().Add(cleaningTime), id)
+		w.Exec(`UPDATE services SET status = 'provisioning', cleaning_until = $1 WHERE id = $2`, w.Clk.Now().Add(cleaningTime), id)
 		if err := w.prov.Provision(t.Context(), id, 1); !errors.Is(err, provisioning.ErrCleaning) {
 			t.Errorf("%v", err)
 		}
-		w.clk.Advance(cleaningTime)
+		w.Clk.Advance(cleaningTime)
 		if err := w.prov.Provision(t.Context(), id, 1); err != nil {
 			t.Error(err)
 		}
@@ -269,8 +270,8 @@ func TestAnAccountThatComesTooLateIsRemoved(t *testing.T) {
 	t.Parallel()
 	testkit.Engines(t, func(t *testing.T, d *db.DB, clk *clock.Fake) {
 		w := newWorld(t, d, clk)
-		id := w.provisioning(ask("shop.test"))
-		w.panel.after = func() {
+		id := w.provisioning(servicestest.Ask("shop.test"))
+		w.Panel.After = func() {
 			if err := w.Refused(t.Context(), id, "panel_unreachable"); err != nil {
 				t.Error(err)
 			}
@@ -278,11 +279,11 @@ func TestAnAccountThatComesTooLateIsRemoved(t *testing.T) {
 		if err := w.attempt(id, 1); err != nil {
 			t.Fatal(err)
 		}
-		w.same("status", Failed, w.record(id).status)
-		w.same("the order", []string{"failed: panel_unreachable"}, w.outcomes())
-		w.same("clean-up jobs", 2, w.jobs("services.clean_up"))
+		w.Same("status", Failed, w.record(id).Status)
+		w.Same("the order", []string{"failed: panel_unreachable"}, w.Outcomes())
+		w.Same("clean-up jobs", 2, w.Jobs("services.clean_up"))
 		w.cleanUpTwice(id)
-		w.same("accounts", 0, w.panel.accounts())
+		w.Same("accounts", 0, w.Panel.Accounts())
 	})
 }
 
@@ -290,7 +291,7 @@ func TestJobsAtOnceMakeOneAccountAndCompleteOneOrder(t *testing.T) {
 	t.Parallel()
 	testkit.Engines(t, func(t *testing.T, d *db.DB, clk *clock.Fake) {
 		w := newWorld(t, d, clk)
-		id := w.provisioning(ask("shop.test"))
+		id := w.provisioning(servicestest.Ask("shop.test"))
 		var all sync.WaitGroup
 		for range 8 {
 			all.Go(func() {
@@ -300,10 +301,10 @@ func TestJobsAtOnceMakeOneAccountAndCompleteOneOrder(t *testing.T) {
 			})
 		}
 		all.Wait()
-		w.same("status", Active, w.record(id).status)
-		w.same("accounts", 1, w.panel.accounts())
-		w.same("the order", []string{"completed"}, w.outcomes())
-		w.same("events", []string{"service.created", "service.updated", "service.provisioned"}, w.told(id))
+		w.Same("status", Active, w.record(id).Status)
+		w.Same("accounts", 1, w.Panel.Accounts())
+		w.Same("the order", []string{"completed"}, w.Outcomes())
+		w.Same("events", []string{"service.created", "service.updated", "service.provisioned"}, w.Told(id))
 	})
 }
 
@@ -311,14 +312,14 @@ func TestAServiceWithoutAJobIsFoundAndDriven(t *testing.T) {
 	t.Parallel()
 	testkit.Engines(t, func(t *testing.T, d *db.DB, clk *clock.Fake) {
 		w := newWorld(t, d, clk)
-		kept := w.provisioning(ask("kept.test"))
+		kept := w.provisioning(servicestest.Ask("kept.test"))
 		var lost []int64
 		for n := range 3 {
-			lost = append(lost, w.provisioning(ask(fmt.Sprintf("lost%d.test", n))))
+			lost = append(lost, w.provisioning(servicestest.Ask(fmt.Sprintf("lost%d.test", n))))
 		}
-		w.exec(`DELETE FROM river_job`)
-		w.in(func(ctx context.Context, tx *db.Tx) error { return w.prov.EnqueueProvision(ctx, tx, kept) })
-		w.same("jobs left", 1, w.jobs("services.provision"))
+		w.Exec(`DELETE FROM river_job`)
+		w.In(func(ctx context.Context, tx *db.Tx) error { return w.prov.EnqueueProvision(ctx, tx, kept) })
+		w.Same("jobs left", 1, w.Jobs("services.provision"))
 		run := func() {
 			t.Helper()
 			if err := w.prov.Reconcile(t.Context()); err != nil {
@@ -326,16 +327,16 @@ func TestAServiceWithoutAJobIsFoundAndDriven(t *testing.T) {
 			}
 		}
 		run()
-		w.same("jobs, too early", 1, w.jobs("services.provision"))
+		w.Same("jobs, too early", 1, w.Jobs("services.provision"))
 		clk.Advance(2*time.Minute + time.Second)
 		run()
 		run()
-		w.same("jobs", 1+len(lost), w.jobs("services.provision"))
+		w.Same("jobs", 1+len(lost), w.Jobs("services.provision"))
 		for _, id := range lost {
 			if err := w.attempt(id, 1); err != nil {
 				t.Fatal(err)
 			}
-			w.same("status", Active, w.record(id).status)
+			w.Same("status", Active, w.record(id).Status)
 		}
 	})
 }
@@ -344,20 +345,20 @@ func TestADomainIsServedOnce(t *testing.T) {
 	t.Parallel()
 	testkit.Engines(t, func(t *testing.T, d *db.DB, clk *clock.Fake) {
 		w := newWorld(t, d, clk)
-		first, second := w.reserve(ask("shop.test")), w.reserve(ask("shop.test"))
-		w.in(func(ctx context.Context, tx *db.Tx) error { return w.Provision(ctx, tx, second) })
+		first, second := w.reserve(servicestest.Ask("shop.test")), w.reserve(servicestest.Ask("shop.test"))
+		w.In(func(ctx context.Context, tx *db.Tx) error { return w.Provision(ctx, tx, second) })
 		err := d.InTx(t.Context(), func(ctx context.Context, tx *db.Tx) error { return w.Provision(ctx, tx, first) })
 		if !errors.Is(err, fault.DomainUnavailable) {
 			t.Errorf("the second to pay: %v", err)
 		}
 		err = d.InTx(t.Context(), func(ctx context.Context, tx *db.Tx) error {
-			_, err := w.Reserve(ctx, tx, ask("shop.test"))
+			_, err := w.Reserve(ctx, tx, servicestest.Ask("shop.test"))
 			return err
 		})
 		if !errors.Is(err, fault.DomainUnavailable) {
 			t.Errorf("a new order: %v", err)
 		}
-		w.same("jobs", 1, w.jobs("services.provision"))
+		w.Same("jobs", 1, w.Jobs("services.provision"))
 	})
 }
 
@@ -372,7 +373,7 @@ func TestOneOfManyAtOnceGetsTheDomain(t *testing.T) {
 			ids         []int64
 		)
 		for range 20 {
-			ids = append(ids, w.reserve(ask("shop.test")))
+			ids = append(ids, w.reserve(servicestest.Ask("shop.test")))
 		}
 		for _, id := range ids {
 			all.Go(func() {
@@ -388,8 +389,8 @@ func TestOneOfManyAtOnceGetsTheDomain(t *testing.T) {
 			})
 		}
 		all.Wait()
-		w.same("got it", int64(1), got.Load())
-		w.same("missed it", int64(19), missed.Load())
+		w.Same("got it", int64(1), got.Load())
+		w.Same("missed it", int64(19), missed.Load())
 	})
 }
 
@@ -397,13 +398,13 @@ func TestNamesBelowAnothersDomainAreTaken(t *testing.T) {
 	t.Parallel()
 	testkit.Engines(t, func(t *testing.T, d *db.DB, clk *clock.Fake) {
 		w := newWorld(t, d, clk)
-		early := ask("early.shop.test")
+		early := servicestest.Ask("early.shop.test")
 		early.AccountID = 2
 		earlyID := w.reserve(early)
-		w.active(ask("shop.test"))
-		w.active(ask("blog.shop.test")) // one's own
+		w.active(servicestest.Ask("shop.test"))
+		w.active(servicestest.Ask("blog.shop.test")) // one's own
 		for _, name := range []string{"shop.test", "www.shop.test", "a.b.shop.test"} {
-			n := ask(name)
+			n := servicestest.Ask(name)
 			n.AccountID = 2
 			err := d.InTx(t.Context(), func(ctx context.Context, tx *db.Tx) error {
 				_, err := w.Reserve(ctx, tx, n)
@@ -413,12 +414,12 @@ func TestNamesBelowAnothersDomainAreTaken(t *testing.T) {
 				t.Errorf("%s: %v", name, err)
 			}
 		}
-		w.names.taken = map[string]bool{"early.shop.test": true}
+		w.Names.Taken = map[string]bool{"early.shop.test": true}
 		err := d.InTx(t.Context(), func(ctx context.Context, tx *db.Tx) error { return w.Provision(ctx, tx, earlyID) })
 		if !errors.Is(err, fault.DomainUnavailable) {
 			t.Errorf("ordered before, paid after: %v", err)
 		}
-		other := ask("myshop.test")
+		other := servicestest.Ask("myshop.test")
 		other.AccountID = 2
 		w.active(other)
 	})
@@ -429,17 +430,17 @@ func TestAMissingOrUnablePanelDoesNotLoseTheService(t *testing.T) {
 	testkit.Engines(t, func(t *testing.T, d *db.DB, clk *clock.Fake) {
 		w := newWorld(t, d, clk)
 		w.prov.Placer = provisioning.OnePanel("gone")
-		id := w.provisioning(ask("gone.test"))
+		id := w.provisioning(servicestest.Ask("gone.test"))
 		if err := w.attempt(id, 1); !errors.Is(err, panel.ErrUnreachable) {
 			t.Errorf("panel that is not configured: %v", err)
 		}
 		w.prov.Placer = provisioning.OnePanel("bare")
-		bareID := w.provisioning(ask("bare.test"))
+		bareID := w.provisioning(servicestest.Ask("bare.test"))
 		if err := w.attempt(bareID, 1); err != nil {
 			t.Fatal(err)
 		}
-		w.same("status", Failed, w.record(bareID).status)
-		w.same("the order", []string{"failed: unsupported_operation"}, w.outcomes())
+		w.Same("status", Failed, w.record(bareID).Status)
+		w.Same("the order", []string{"failed: unsupported_operation"}, w.Outcomes())
 		w.cleanUpTwice(bareID)
 	})
 }
@@ -448,15 +449,15 @@ func TestAPanelThatHangsIsUnreachable(t *testing.T) {
 	t.Parallel()
 	testkit.Engines(t, func(t *testing.T, d *db.DB, clk *clock.Fake) {
 		w := newWorld(t, d, clk)
-		id := w.provisioning(ask("shop.test"))
-		w.panel.fails = context.DeadlineExceeded
+		id := w.provisioning(servicestest.Ask("shop.test"))
+		w.Panel.Fails = context.DeadlineExceeded
 		if err := w.attempt(id, 1); !errors.Is(err, panel.ErrUnreachable) {
 			t.Errorf("the first time: %v", err)
 		}
 		if err := w.attempt(id, provisioning.Attempts); err != nil {
 			t.Fatal(err)
 		}
-		w.same("the order", []string{"failed: panel_unreachable"}, w.outcomes())
+		w.Same("the order", []string{"failed: panel_unreachable"}, w.Outcomes())
 	})
 }
 
@@ -474,64 +475,64 @@ func TestServicesOnTheSandboxPanel(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	w.prov.Panels = panels{"node": p}
-	r := w.record(w.active(ask("shop.test")))
-	w.same("origin", "http://sandbox.invalid", r.place.originURL)
-	w.same("user", "s1", r.place.username)
-	refused := w.provisioning(ask("limit.test"))
+	w.prov.Panels = servicestest.Panels{"node": p}
+	r := w.record(w.active(servicestest.Ask("shop.test")))
+	w.Same("origin", "http://sandbox.invalid", r.place.originURL)
+	w.Same("user", "s1", r.place.username)
+	refused := w.provisioning(servicestest.Ask("limit.test"))
 	if err := w.attempt(refused, 1); err != nil {
 		t.Fatal(err)
 	}
-	w.same("refused", "limit_reached", *w.record(refused).failureKey)
+	w.Same("refused", "limit_reached", *w.record(refused).failureKey)
 	w.cleanUpTwice(refused)
-	w.in(func(ctx context.Context, tx *db.Tx) error { return w.Suspend(ctx, tx, r.id, Manual) })
-	w.followTwice(r.id)
+	w.In(func(ctx context.Context, tx *db.Tx) error { return w.Suspend(ctx, tx, r.ID, Manual) })
+	w.followTwice(r.ID)
 	account, err := p.Account(t.Context(), r.panelRef)
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.same("on the panel", panel.AccountSuspended, account.Status)
+	w.Same("on the panel", panel.AccountSuspended, account.Status)
 }
 
 func TestSuspendingIsFollowedByThePanel(t *testing.T) {
 	t.Parallel()
 	testkit.Engines(t, func(t *testing.T, d *db.DB, clk *clock.Fake) {
 		w := newWorld(t, d, clk)
-		id := w.active(ask("shop.test"))
-		w.in(func(ctx context.Context, tx *db.Tx) error { return w.Suspend(ctx, tx, id, Abuse) })
+		id := w.active(servicestest.Ask("shop.test"))
+		w.In(func(ctx context.Context, tx *db.Tx) error { return w.Suspend(ctx, tx, id, Abuse) })
 		w.followTwice(id)
 		r := w.record(id)
-		w.same("status", Suspended, r.status)
-		w.same("reason", Abuse, *r.suspendReason)
-		w.same("since", clk.Now(), *r.suspendedAt)
-		account, err := w.panel.Account(t.Context(), r.panelRef)
+		w.Same("status", Suspended, r.Status)
+		w.Same("reason", Abuse, *r.suspendReason)
+		w.Same("since", clk.Now(), *r.suspendedAt)
+		account, err := w.Panel.Account(t.Context(), r.panelRef)
 		if err != nil {
 			t.Fatal(err)
 		}
-		w.same("on the panel", panel.AccountSuspended, account.Status)
+		w.Same("on the panel", panel.AccountSuspended, account.Status)
 		err = d.InTx(t.Context(), func(ctx context.Context, tx *db.Tx) error { return w.Suspend(ctx, tx, id, Manual) })
 		if !errors.Is(err, ErrAlreadySuspended) {
 			t.Errorf("suspended twice: %v", err)
 		}
 
-		w.in(func(ctx context.Context, tx *db.Tx) error { return w.Unsuspend(ctx, tx, id) })
+		w.In(func(ctx context.Context, tx *db.Tx) error { return w.Unsuspend(ctx, tx, id) })
 		w.followTwice(id)
 		r = w.record(id)
-		w.same("status", Active, r.status)
+		w.Same("status", Active, r.Status)
 		if r.suspendReason != nil || r.suspendedAt != nil {
 			t.Error("an active service has a reason of suspension")
 		}
-		if account, err = w.panel.Account(t.Context(), r.panelRef); err != nil {
+		if account, err = w.Panel.Account(t.Context(), r.panelRef); err != nil {
 			t.Fatal(err)
 		}
-		w.same("on the panel", panel.AccountActive, account.Status)
+		w.Same("on the panel", panel.AccountActive, account.Status)
 		err = d.InTx(t.Context(), func(ctx context.Context, tx *db.Tx) error { return w.Unsuspend(ctx, tx, id) })
 		if !errors.Is(err, ErrNotSuspended) {
 			t.Errorf("unsuspended twice: %v", err)
 		}
-		w.same("events", []string{"service.created", "service.updated", "service.provisioned", "service.suspended", "service.unsuspended"}, w.told(id))
+		w.Same("events", []string{"service.created", "service.updated", "service.provisioned", "service.suspended", "service.unsuspended"}, w.Told(id))
 
-		pending := w.reserve(ask("later.test"))
+		pending := w.reserve(servicestest.Ask("later.test"))
 		err = d.InTx(t.Context(), func(ctx context.Context, tx *db.Tx) error { return w.Suspend(ctx, tx, pending, Manual) })
 		if !errors.Is(err, fault.ServiceNotActive) {
 			t.Errorf("a pending service suspended: %v", err)
@@ -543,12 +544,12 @@ func TestAnUnpaidServiceEndsCancelled(t *testing.T) {
 	t.Parallel()
 	testkit.Engines(t, func(t *testing.T, d *db.DB, clk *clock.Fake) {
 		w := newWorld(t, d, clk)
-		dropped, live := w.reserve(ask("dropped.test")), w.active(ask("live.test"))
+		dropped, live := w.reserve(servicestest.Ask("dropped.test")), w.active(servicestest.Ask("live.test"))
 		for _, id := range []int64{dropped, dropped, live} {
-			w.in(func(ctx context.Context, tx *db.Tx) error { return w.CancelPending(ctx, tx, id) })
+			w.In(func(ctx context.Context, tx *db.Tx) error { return w.CancelPending(ctx, tx, id) })
 		}
-		w.same("unpaid", Cancelled, w.record(dropped).status)
-		w.same("live", Active, w.record(live).status)
+		w.Same("unpaid", Cancelled, w.record(dropped).Status)
+		w.Same("live", Active, w.record(live).Status)
 	})
 }
 
@@ -557,19 +558,19 @@ func TestAServiceIsWhereItsMachineSays(t *testing.T) {
 	t.Parallel()
 	testkit.Engines(t, func(t *testing.T, d *db.DB, clk *clock.Fake) {
 		w := newWorld(t, d, clk)
-		id := w.active(ask("shop.test"))
+		id := w.active(servicestest.Ask("shop.test"))
 		before := w.record(id)
-		told := len(w.told(id))
+		told := len(w.Told(id))
 		follow := func() {
 			t.Helper()
-			if err := w.prov.Apply(t.Context(), before.accountID, id); err != nil {
+			if err := w.prov.Apply(t.Context(), before.AccountID, id); err != nil {
 				t.Fatal(err)
 			}
 		}
 		follow()
-		w.same("told where nothing has changed", told, len(w.told(id)))
-		for ref := range w.panel.made {
-			if err := w.panel.set(ref, func(a *panel.Account) {
+		w.Same("told where nothing has changed", told, len(w.Told(id)))
+		for ref := range w.Panel.Made {
+			if err := w.Panel.Set(ref, func(a *panel.Account) {
 				a.IPv4, a.OriginURL, a.Nameservers = "192.0.2.9", "http://s1.preview.test", []string{"ns1.new.test"}
 			}); err != nil {
 				t.Fatal(err)
@@ -579,10 +580,10 @@ func TestAServiceIsWhereItsMachineSays(t *testing.T) {
 			follow()
 		}
 		now := w.record(id)
-		w.same("address", "192.0.2.9", now.place.ipv4)
-		w.same("preview", "http://s1.preview.test", now.place.originURL)
-		w.same("name servers", []string{"ns1.new.test"}, now.place.nameservers)
-		w.same("status", before.status, now.status)
-		w.same("told once", append(w.told(id)[:told:told], "service.updated"), w.told(id))
+		w.Same("address", "192.0.2.9", now.place.ipv4)
+		w.Same("preview", "http://s1.preview.test", now.place.originURL)
+		w.Same("name servers", []string{"ns1.new.test"}, now.place.nameservers)
+		w.Same("status", before.Status, now.Status)
+		w.Same("told once", append(w.Told(id)[:told:told], "service.updated"), w.Told(id))
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"stead.dev/stead/internal/commerce/sale"
 	"stead.dev/stead/internal/commerce/services/provisioning"
 	"stead.dev/stead/internal/hosting/site"
 	"stead.dev/stead/internal/platform/db"
@@ -21,13 +22,10 @@ type Provisioner interface {
 	Place(ctx context.Context, tx *db.Tx, p provisioning.Placement) (panelName string, err error)
 	// PlaceElsewhere chooses another panel than those that failed the service, or answers fault.OutOfStock.
 	PlaceElsewhere(ctx context.Context, tx *db.Tx, p provisioning.Placement, failed []string) (panelName string, err error)
-	// Resize changes the room that is kept for a service whose limits have changed in tx.
-	Resize(ctx context.Context, tx *db.Tx, p provisioning.Placement) error
 	// EnqueueClear removes what a panel may have made of a service that was placed elsewhere.
 	EnqueueClear(ctx context.Context, tx *db.Tx, id int64, panelName string) error
 	EnqueueProvision(ctx context.Context, tx *db.Tx, id int64) error
 	EnqueueSuspension(ctx context.Context, tx *db.Tx, id int64) error
-	EnqueueLimits(ctx context.Context, tx *db.Tx, id int64) error
 	// EnqueueEnd removes the account of a terminating service: after its final backup, unless it ends unkept.
 	EnqueueEnd(ctx context.Context, tx *db.Tx, id int64, unkept bool) error
 	EnqueueCleanUp(ctx context.Context, tx *db.Tx, id int64, panelName string) error
@@ -54,12 +52,12 @@ func (s *Service) Made(ctx context.Context, id int64, panelName string, account 
 func (s *Service) activate(ctx context.Context, id int64, panelName string, account panel.Account) error {
 	return s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
 		// The row is not locked yet: the order's and the wallet's rows come first.
-		return s.read(ctx, tx, id, func(r record) error {
+		return s.read(ctx, tx, id, func(r Row) error {
 			if r.panel != panelName {
 				return nil
 			}
-			if _, ok := r.status.after(accountMade); !ok {
-				if r.status.live() {
+			if _, ok := r.Status.after(accountMade); !ok {
+				if r.Status.live() {
 					return nil // another run of this job was faster
 				}
 				// Another run gave up while the panel was making the account.
@@ -78,11 +76,11 @@ func (s *Service) activate(ctx context.Context, id int64, panelName string, acco
 			if err := s.Orders.Complete(ctx, tx, r.orderID); err != nil {
 				return fmt.Errorf("services: complete order %d: %w", r.orderID, err)
 			}
-			until := addMonths(tx.Now, r.periodMonths)
+			until := sale.AddMonths(tx.Now, r.PeriodMonths)
 			if err := s.open(ctx, tx, r, account, until); err != nil {
 				return err
 			}
-			if err := insertPeriod(ctx, tx, id, tx.Now, until, r.firstPrice); err != nil {
+			if err := s.Billing.NotePaid(ctx, tx, id, sale.PaidTime{Start: tx.Now, End: until, Amount: r.firstPrice}); err != nil {
 				return err
 			}
 			return s.emitMove(ctx, tx, "service.provisioned", r)
@@ -94,9 +92,9 @@ func (s *Service) activate(ctx context.Context, id int64, panelName string, acco
 // configuration.
 func (s *Service) Placed(ctx context.Context, id int64, account panel.Account) error {
 	return s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
-		return s.read(ctx, tx, id, func(r record) error {
+		return s.read(ctx, tx, id, func(r Row) error {
 			now := placementOf(account)
-			if !r.status.live() || r.place.same(now) {
+			if !r.Status.live() || r.place.same(now) {
 				return nil
 			}
 			moved, err := setPlace(ctx, tx, id, now)
@@ -109,16 +107,16 @@ func (s *Service) Placed(ctx context.Context, id int64, account panel.Account) e
 }
 
 // open makes a service active that has its account, and whoever hears of it may work with its domain.
-func (s *Service) open(ctx context.Context, tx *db.Tx, r record, account panel.Account, until time.Time) error {
-	moved, err := setActive(ctx, tx, r.id, r.panel, account.Ref, placementOf(account), until)
+func (s *Service) open(ctx context.Context, tx *db.Tx, r Row, account panel.Account, until time.Time) error {
+	moved, err := setActive(ctx, tx, r.ID, r.panel, account.Ref, placementOf(account), until)
 	if err == nil && !moved {
 		err = errMoved
 	}
-	if err == nil && r.domain != nil {
-		err = s.Names.Serve(ctx, tx, r.id)
+	if err == nil && r.Domain != nil {
+		err = s.Names.Serve(ctx, tx, r.ID)
 	}
 	if err == nil {
-		err = s.planRenewal(ctx, tx, r.id)
+		err = s.planRenewal(ctx, tx, r.ID)
 	}
 	return err
 }
@@ -127,8 +125,8 @@ func (s *Service) open(ctx context.Context, tx *db.Tx, r record, account panel.A
 // made.
 func (s *Service) Refused(ctx context.Context, id int64, failureKey string) error {
 	return s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
-		return s.read(ctx, tx, id, func(r record) error {
-			if _, ok := r.status.after(accountRefused); !ok {
+		return s.read(ctx, tx, id, func(r Row) error {
+			if _, ok := r.Status.after(accountRefused); !ok {
 				return nil
 			}
 			if r.returning() {
@@ -139,7 +137,7 @@ func (s *Service) Refused(ctx context.Context, id int64, failureKey string) erro
 				return err
 			}
 			if from != nil { // its order cost nothing, and is closed
-				err = s.Plans.Return(ctx, tx, r.planID, id)
+				err = s.Plans.Return(ctx, tx, r.PlanID, id)
 			} else {
 				err = s.Orders.Fail(ctx, tx, r.orderID, failureKey)
 			}
@@ -162,18 +160,18 @@ func (s *Service) Refused(ctx context.Context, id int64, failureKey string) erro
 }
 
 // emitMove tells of a service that has left the state in which it was read.
-func (s *Service) emitMove(ctx context.Context, tx *db.Tx, eventType string, before record) error {
-	now, err := get(ctx, tx, before.id)
+func (s *Service) emitMove(ctx context.Context, tx *db.Tx, eventType string, before Row) error {
+	now, err := get(ctx, tx, before.ID)
 	if err != nil {
 		return err
 	}
-	return s.emit(ctx, tx, eventType, now, map[string]any{"status": before.status})
+	return s.emit(ctx, tx, eventType, now, map[string]any{"status": before.Status})
 }
 
 // Removed commits that the account of a terminating service is gone: it is terminated.
 func (s *Service) Removed(ctx context.Context, id int64) error {
 	return s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
-		return s.read(ctx, tx, id, func(r record) error {
+		return s.read(ctx, tx, id, func(r Row) error {
 			moved, err := setTerminated(ctx, tx, id, Terminating)
 			if err != nil || !moved {
 				return err
@@ -193,7 +191,7 @@ const cleaningTime = 2 * time.Minute
 func (s *Service) Clean(ctx context.Context, id int64) (over bool, err error) {
 	err = s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
 		r, err := lock(ctx, tx, id)
-		if over = r.status == Failed || r.status == Terminated; err != nil || !over {
+		if over = r.Status == Failed || r.Status == Terminated; err != nil || !over {
 			return err
 		}
 		if r.cleaningUntil != nil && tx.Now.Before(*r.cleaningUntil) {
@@ -222,10 +220,10 @@ func (s *Service) Cleaning(ctx context.Context, q db.Querier, id int64) error {
 // Leaving tells whether a panel may still have the domain of a service for another one, which was displaced.
 func (s *Service) Leaving(ctx context.Context, q db.Querier, id int64) (bool, error) {
 	r, err := get(ctx, q, id)
-	if err != nil || r.domain == nil || r.sandbox {
+	if err != nil || r.Domain == nil || r.Sandbox {
 		return false, err
 	}
-	return s.Names.Leaving(ctx, q, *r.domain)
+	return s.Names.Leaving(ctx, q, *r.Domain)
 }
 
 // Stuck lists services that have been in provisioning since before a time; those of sandboxes in any case, whose clocks

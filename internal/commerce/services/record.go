@@ -13,47 +13,51 @@ import (
 	"stead.dev/stead/internal/port/panel"
 )
 
-// record is a row of the table services.
-type record struct {
-	id, accountID, orderID int64
-	typ, label             string
-	status                 Status
-	domain, clientRef      *string
-	planID                 int64
-	planSlug               string
-	planName               string
-	limits                 string // of the plan, raised by add-ons
-	planLimits             string
-	addonLimits            string         // by how much, an object of numbers
-	addonPrice             money.USDCents // in renewPrice, too
-	periodMonths           int
-	autoRenew              bool
-	renewPrice, firstPrice money.USDCents
-	sandbox                bool
-	failureKey             *string
-	suspendReason          *SuspendReason
-	pendingPlanID          *int64
-	pendingPlanAt          *time.Time
-	pendingPrice           *money.USDCents // of the pending plan, as its owner saw it
-	panel, panelRef        string
-	place                  placement
-	epoch                  int64 // how often it has moved
-	moving                 bool
-	createdAt              time.Time
-	provisionedAt          *time.Time
-	expiresAt              *time.Time
-	nextRenewalAttemptAt   *time.Time
-	graceUntil             *time.Time
-	suspendedAt            *time.Time
-	terminatesAt           *time.Time
-	metadata               string // a JSON object of strings
-	ownerSuspendedAt       *time.Time
-	endsAtExpiry           bool           // its owner has ordered so
-	restoreOrderID         *int64         // held while it comes back
-	restorePrice           money.USDCents // of the plan, in that order
-	suspendNote            string
-	cleaningUntil          *time.Time // what is left of its account is being removed
-	reminded, warned       *int       // fewest days before expiry, and before the end, of which the owner was told
+// Row is a row of the table services. The exported members are what was sold: package billing reads them, and changes them by
+// the methods of billing.go alone.
+type Row struct {
+	ID, AccountID     int64
+	Status            Status
+	Domain, ClientRef *string
+	PlanID            int64
+	PlanSlug          string
+	PlanName          string
+	Limits            string // of the plan, raised by add-ons
+	PlanLimits        string
+	AddonLimits       string         // by how much, an object of numbers
+	AddonPrice        money.USDCents // in RenewPrice, too
+	PeriodMonths      int
+	RenewPrice        money.USDCents
+	Sandbox           bool
+	PendingPlanID     *int64
+	PendingPlanAt     *time.Time
+	PendingPrice      *money.USDCents // of the pending plan, as its owner saw it
+	ProvisionedAt     *time.Time
+	ExpiresAt         *time.Time
+
+	orderID              int64
+	typ, label           string
+	autoRenew            bool
+	firstPrice           money.USDCents
+	failureKey           *string
+	suspendReason        *SuspendReason
+	panel, panelRef      string
+	place                placement
+	epoch                int64 // how often it has moved
+	moving               bool
+	createdAt            time.Time
+	nextRenewalAttemptAt *time.Time
+	graceUntil           *time.Time
+	suspendedAt          *time.Time
+	terminatesAt         *time.Time
+	metadata             string // a JSON object of strings
+	ownerSuspendedAt     *time.Time
+	endsAtExpiry         bool           // its owner has ordered so
+	restoreOrderID       *int64         // held while it comes back
+	restorePrice         money.USDCents // of the plan, in that order
+	suspendNote          string
+	cleaningUntil        *time.Time // what is left of its account is being removed
+	reminded, warned     *int       // fewest days before expiry, and before the end, of which the owner was told
 }
 
 // placement is where a panel serves an account.
@@ -76,11 +80,11 @@ func (p placement) same(other placement) bool {
 }
 
 // unicodeDomain is the domain as people write it.
-func (r record) unicodeDomain() *string {
-	if r.domain == nil {
+func (r Row) unicodeDomain() *string {
+	if r.Domain == nil {
 		return nil
 	}
-	shown := domainname.Unicode(*r.domain)
+	shown := domainname.Unicode(*r.Domain)
 	return &shown
 }
 
@@ -88,17 +92,17 @@ func (r record) unicodeDomain() *string {
 func usernameOf(id int64) string { return "s" + strconv.FormatInt(id, 10) }
 
 // nextPrice is what the next renewal costs: at the price of the plan that comes with it, where another one does.
-func (r record) nextPrice() money.USDCents {
-	if r.pendingPrice != nil {
-		return *r.pendingPrice + r.addonPrice
+func (r Row) nextPrice() money.USDCents {
+	if r.PendingPrice != nil {
+		return *r.PendingPrice + r.AddonPrice
 	}
-	return r.renewPrice
+	return r.RenewPrice
 }
 
-// Renewing is the condition of record.renewing in SQL, also for reports of fronts.
+// Renewing is the condition of Row.renewing in SQL, also for reports of fronts.
 const Renewing = `auto_renew AND (status IN ('active', 'past_due') OR (status = 'suspended' AND suspend_reason = 'unpaid'))`
 
-// NextPrice is record.nextPrice in SQL.
+// NextPrice is Row.nextPrice in SQL.
 const NextPrice = `COALESCE(pending_price + addon_price, renew_price)`
 
 // searchText is what a search looks through: the label and the domain in both its forms, each once, because a search
@@ -125,28 +129,4 @@ func cleanLabel(label string) (string, error) {
 		return "", fault.Invalid("label", "characters")
 	}
 	return label, nil
-}
-
-// nextEnd is when n months end that follow the paid time until end. An end that a short month has moved to its last day goes back
-// to the day on which the service began: from 31 January a service is paid until 28 February, then until 31 March.
-func nextEnd(end time.Time, n int, began *time.Time) time.Time {
-	until := addMonths(end, n)
-	if began == nil || began.Day() <= end.Day() || end.AddDate(0, 0, 1).Day() != 1 {
-		return until
-	}
-	return until.AddDate(0, 0, min(began.Day(), lastDay(until))-until.Day())
-}
-
-// lastDay is the number of days of the month of t.
-func lastDay(t time.Time) int {
-	return time.Date(t.Year(), t.Month()+1, 0, 0, 0, 0, 0, t.Location()).Day()
-}
-
-// addMonths goes n calendar months on. A day that the month does not have is its
-// last one: a month after 31 January is 28 or 29 February.
-func addMonths(t time.Time, n int) time.Time {
-	year, month, day := t.Date()
-	last := time.Date(year, month+time.Month(n)+1, 0, 0, 0, 0, 0, t.Location()).Day()
-	hour, minute, second := t.Clock()
-	return time.Date(year, month+time.Month(n), min(day, last), hour, minute, second, t.Nanosecond(), t.Location())
 }

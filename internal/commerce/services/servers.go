@@ -21,7 +21,7 @@ type serverWire struct {
 	Hostname   *string          `json:"hostname"`
 	Type       string           `json:"type" enum:"vps,dedicated"`
 	Status     Status           `json:"status" enum:"provisioning,active,past_due,suspended,terminating"`
-	Plan       planWire         `json:"plan"`
+	Plan       Plan             `json:"plan"`
 	Location   *string          `json:"location"`
 	IPv4       *string          `json:"ipv4"`
 	IPv6       *string          `json:"ipv6"`
@@ -64,20 +64,20 @@ func (s *Service) serversOperation() api.Route {
 	}
 }
 
-func wireServer(r record) (serverWire, error) {
+func wireServer(r Row) (serverWire, error) {
 	w := serverWire{
-		ID: r.id, Name: r.label, Hostname: r.domain, Type: r.typ, Status: r.status, Plan: planWire{ID: r.planID, Name: r.planName, Slug: r.planSlug},
+		ID: r.ID, Name: r.label, Hostname: r.Domain, Type: r.typ, Status: r.Status, Plan: Plan{ID: r.PlanID, Name: r.PlanName, Slug: r.PlanSlug},
 		Location: db.OrNull(r.place.location), IPv4: db.OrNull(r.place.ipv4), IPv6: db.OrNull(r.place.ipv6), AutoRenew: r.autoRenew,
-		ExpiresAt: r.expiresAt, CreatedAt: r.createdAt, ServiceURL: fmt.Sprintf("/api/v1/services/%d", r.id),
+		ExpiresAt: r.ExpiresAt, CreatedAt: r.createdAt, ServiceURL: fmt.Sprintf("/api/v1/services/%d", r.ID),
 	}
-	if err := json.Unmarshal([]byte(r.limits), &w.Resources); err != nil {
-		return w, fmt.Errorf("services: limits of service %d: %w", r.id, err)
+	if err := json.Unmarshal([]byte(r.Limits), &w.Resources); err != nil {
+		return w, fmt.Errorf("services: limits of service %d: %w", r.ID, err)
 	}
 	return w, nil
 }
 
 // servers reads one page of an account's machines, the newest first.
-func servers(ctx context.Context, q db.Querier, accountID int64, p page.Params) (rows []record, total int, err error) {
+func servers(ctx context.Context, q db.Querier, accountID int64, p page.Params) (rows []Row, total int, err error) {
 	const where = ` FROM services WHERE account_id = $1 AND type IN ('vps', 'dedicated')
 		AND status IN ('provisioning', 'active', 'past_due', 'suspended', 'terminating')`
 	if err := q.QueryRow(ctx, `SELECT count(*)`+where, accountID).Scan(&total); err != nil {

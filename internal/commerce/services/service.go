@@ -15,9 +15,12 @@ import (
 	"stead.dev/stead/internal/platform/page"
 )
 
-// OrderBook is told how the order behind a service went. Both may be called
+// OrderBook is told how the order behind a service went. Complete and Fail may be called
 // again with the same order.
 type OrderBook interface {
+	// Begin makes an order of something that a job will do, and sets its money aside, or refuses with
+	// insufficient_funds. The order ends with Complete or Fail.
+	Begin(ctx context.Context, tx *db.Tx, p sale.Purchase) (int64, error)
 	// Complete takes the money that was held for the order.
 	Complete(ctx context.Context, tx *db.Tx, orderID int64) error
 	// Fail gives it back. failureKey is one of the public error keys.
@@ -34,16 +37,12 @@ type Config struct {
 
 // Needs is what the section needs of others; every field is required.
 type Needs struct {
-	Balances    Balances
+	Billing     Billing
 	Plans       Plans
 	Payments    Payments
 	Orders      OrderBook
-	Billing     Billing
 	Addons      Addons
-	Rates       sale.Rates
-	Taxes       sale.Taxes
 	Names       Names
-	Usages      Usages
 	Keeper      Keeper
 	Provisioner Provisioner
 	Worlds      site.Worlds
@@ -111,7 +110,7 @@ func (s *Service) Reserve(ctx context.Context, tx *db.Tx, n sale.Reservation) (i
 	if err != nil {
 		return 0, err
 	}
-	err = s.inTimeOf(ctx, tx, record{sandbox: sandbox, accountID: n.AccountID}, err, func(record) error {
+	err = s.inTimeOf(ctx, tx, Row{Sandbox: sandbox, AccountID: n.AccountID}, err, func(Row) error {
 		if id, err = insert(ctx, tx, n, label, sandbox); err != nil {
 			return fmt.Errorf("services: reserve: %w", err)
 		}
@@ -133,11 +132,11 @@ func (s *Service) Reserve(ctx context.Context, tx *db.Tx, n sale.Reservation) (i
 
 // Provision begins the provisioning of a service whose order is being paid in tx.
 func (s *Service) Provision(ctx context.Context, tx *db.Tx, id int64) error {
-	return s.read(ctx, tx, id, func(r record) error {
-		if r.domain != nil {
+	return s.read(ctx, tx, id, func(r Row) error {
+		if r.Domain != nil {
 			// It may have been taken since the order was made. Of two that are paid at the
 			// same moment a unique index refuses one.
-			if err := s.Names.Claim(ctx, tx, r.accountID, id, r.sandbox, *r.domain); err != nil {
+			if err := s.Names.Claim(ctx, tx, r.AccountID, id, r.Sandbox, *r.Domain); err != nil {
 				return err
 			}
 		}
@@ -152,8 +151,8 @@ func (s *Service) Provision(ctx context.Context, tx *db.Tx, id int64) error {
 		if err := setProvisioning(ctx, tx, id, panelName); err != nil {
 			return err
 		}
-		before := map[string]any{"status": r.status}
-		r.status, r.panel = Provisioning, panelName
+		before := map[string]any{"status": r.Status}
+		r.Status, r.panel = Provisioning, panelName
 		if err := s.emit(ctx, tx, "service.updated", r, before); err != nil {
 			return err
 		}
@@ -187,13 +186,13 @@ func (s *Service) CancelPending(ctx context.Context, tx *db.Tx, id int64) error 
 // Suspend takes a service offline for a reason other than money, on an
 // operator's order. The panel follows by a job.
 func (s *Service) Suspend(ctx context.Context, tx *db.Tx, id int64, reason SuspendReason) error {
-	return s.change(ctx, tx, id, func(r record) error {
-		if r.status == Suspended && !r.suspendedByOwner() {
+	return s.Change(ctx, tx, id, func(r Row) error {
+		if r.Status == Suspended && !r.suspendedByOwner() {
 			return ErrAlreadySuspended.New()
 		}
 		// What the owner suspended, an operator may take out of the owner's hands.
-		if _, ok := r.status.after(suspensionOrdered); !ok && !r.suspendedByOwner() {
-			return fault.ServiceNotActive.Wrapf("services: a service that is %s cannot be suspended", r.status)
+		if _, ok := r.Status.after(suspensionOrdered); !ok && !r.suspendedByOwner() {
+			return fault.ServiceNotActive.Wrapf("services: a service that is %s cannot be suspended", r.Status)
 		}
 		if err := setSuspended(ctx, tx, id, reason); err != nil {
 			return err
@@ -204,8 +203,8 @@ func (s *Service) Suspend(ctx context.Context, tx *db.Tx, id int64, reason Suspe
 
 // Unsuspend brings a suspended service back, on an operator's order.
 func (s *Service) Unsuspend(ctx context.Context, tx *db.Tx, id int64) error {
-	return s.change(ctx, tx, id, func(r record) error {
-		next, ok := r.status.after(suspensionLifted)
+	return s.Change(ctx, tx, id, func(r Row) error {
+		next, ok := r.Status.after(suspensionLifted)
 		if !ok {
 			return ErrNotSuspended.New()
 		}
@@ -217,50 +216,50 @@ func (s *Service) Unsuspend(ctx context.Context, tx *db.Tx, id int64) error {
 }
 
 // followSuspension tells of the change from before, and lets the panel follow.
-func (s *Service) followSuspension(ctx context.Context, tx *db.Tx, before record, eventType string) error {
-	now, err := get(ctx, tx, before.id)
+func (s *Service) followSuspension(ctx context.Context, tx *db.Tx, before Row, eventType string) error {
+	now, err := get(ctx, tx, before.ID)
 	if err != nil {
 		return err
 	}
-	if err := s.emit(ctx, tx, eventType, now, map[string]any{"status": before.status, "suspend_reason": before.suspendReason}); err != nil {
+	if err := s.emit(ctx, tx, eventType, now, map[string]any{"status": before.Status, "suspend_reason": before.suspendReason}); err != nil {
 		return err
 	}
-	return s.Provisioner.EnqueueSuspension(ctx, tx, before.id)
+	return s.Provisioner.EnqueueSuspension(ctx, tx, before.ID)
 }
 
 // list answers one page of the account's services and what the account can spend.
-func (s *Service) list(ctx context.Context, accountID int64, f Filter, p page.Params) ([]record, int, Funds, error) {
+func (s *Service) list(ctx context.Context, accountID int64, f Filter, p page.Params) ([]Row, int, sale.Funds, error) {
 	rows, total, err := list(ctx, s.DB, accountID, f, p)
 	if err != nil {
-		return nil, 0, Funds{}, err
+		return nil, 0, sale.Funds{}, err
 	}
-	has, err := s.Funds(ctx, s.DB, accountID)
+	has, err := s.Billing.Funds(ctx, s.DB, accountID)
 	return rows, total, has, err
 }
 
 // get answers one of the account's services and what the account can spend.
-func (s *Service) get(ctx context.Context, accountID, id int64) (record, Funds, error) {
+func (s *Service) get(ctx context.Context, accountID, id int64) (Row, sale.Funds, error) {
 	r, err := getOwn(ctx, s.DB, accountID, id)
 	if err != nil {
-		return r, Funds{}, err
+		return r, sale.Funds{}, err
 	}
-	has, err := s.Funds(ctx, s.DB, accountID)
+	has, err := s.Billing.Funds(ctx, s.DB, accountID)
 	return r, has, err
 }
 
 // emit tells of r as it now is.
-func (s *Service) emit(ctx context.Context, tx *db.Tx, eventType string, r record, previous map[string]any) error {
+func (s *Service) emit(ctx context.Context, tx *db.Tx, eventType string, r Row, previous map[string]any) error {
 	return s.emitChange(ctx, tx, eventType, r, previous, nil)
 }
 
 // emitChange tells of r as it now is, with the members that changed as they were and more members than those of the
 // service, and keeps that it happened.
-func (s *Service) emitChange(ctx context.Context, tx *db.Tx, eventType string, r record, previous, more map[string]any) error {
-	if err := sale.CheckTime(tx, r.accountID); err != nil {
+func (s *Service) emitChange(ctx context.Context, tx *db.Tx, eventType string, r Row, previous, more map[string]any) error {
+	if err := sale.CheckTime(tx, r.AccountID); err != nil {
 		return err
 	}
 	remember(tx, eventType, r, previous, more)
-	e := outbox.Event{Type: eventType, AccountID: r.accountID, Subject: "service", SubjectID: r.id, Data: eventOf(r)}
+	e := outbox.Event{Type: eventType, AccountID: r.AccountID, Subject: "service", SubjectID: r.ID, Data: eventOf(r)}
 	if more != nil {
 		e.Data = eventWith{eventOf(r), more}
 	}
@@ -292,7 +291,7 @@ func (s *Service) endAll(ctx context.Context, tx *db.Tx, accountID int64) error 
 	all, err := running(ctx, tx, accountID)
 	for _, id := range all {
 		if err == nil {
-			err = s.change(ctx, tx, id, func(r record) error { return s.beginTermination(ctx, tx, r) })
+			err = s.Change(ctx, tx, id, func(r Row) error { return s.beginTermination(ctx, tx, r) })
 		}
 	}
 	return err

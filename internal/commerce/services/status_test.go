@@ -86,11 +86,11 @@ func TestRenewingIsOfferedWhereMoneyBringsBack(t *testing.T) {
 	for reason, want := range map[SuspendReason][]string{
 		Unpaid: {"update", "renew"}, Abuse: {"update"}, Manual: {"update"}, ResourceLimit: {"update"},
 	} {
-		if diff := cmp.Diff(want, record{status: Suspended, suspendReason: &reason}.actions()); diff != "" {
+		if diff := cmp.Diff(want, Row{Status: Suspended, suspendReason: &reason}.actions()); diff != "" {
 			t.Errorf("%s: actions (-want +got):\n%s", reason, diff)
 		}
 	}
-	if got := (record{status: Active}).actions(); !slices.Contains(got, "renew") {
+	if got := (Row{Status: Active}).actions(); !slices.Contains(got, "renew") {
 		t.Errorf("an active service offers %v", got)
 	}
 }

@@ -19,61 +19,61 @@ import (
 	"stead.dev/stead/internal/platform/page"
 )
 
-var serviceRows = db.Map(func(r *record) db.Fields {
+var serviceRows = db.Map(func(r *Row) db.Fields {
 	return db.Fields{
-		"id": &r.id, "account_id": &r.accountID, "order_id": &r.orderID, "type": &r.typ, "label": &r.label,
-		"status": &r.status, "domain": &r.domain, "client_ref": &r.clientRef, "plan_id": &r.planID,
-		"plan_slug": &r.planSlug, "plan_name": &r.planName, "limits": &r.planLimits, "period_months": &r.periodMonths,
-		"auto_renew": &r.autoRenew, "renew_price": &r.renewPrice, "first_price": &r.firstPrice, "sandbox": &r.sandbox,
-		"failure_key": &r.failureKey, "suspend_reason": &r.suspendReason, "pending_plan_id": &r.pendingPlanID,
-		"pending_plan_at": &r.pendingPlanAt, "pending_price": &r.pendingPrice, "panel": &r.panel, "panel_ref": &r.panelRef,
+		"id": &r.ID, "account_id": &r.AccountID, "order_id": &r.orderID, "type": &r.typ, "label": &r.label,
+		"status": &r.Status, "domain": &r.Domain, "client_ref": &r.ClientRef, "plan_id": &r.PlanID,
+		"plan_slug": &r.PlanSlug, "plan_name": &r.PlanName, "limits": &r.PlanLimits, "period_months": &r.PeriodMonths,
+		"auto_renew": &r.autoRenew, "renew_price": &r.RenewPrice, "first_price": &r.firstPrice, "sandbox": &r.Sandbox,
+		"failure_key": &r.failureKey, "suspend_reason": &r.suspendReason, "pending_plan_id": &r.PendingPlanID,
+		"pending_plan_at": &r.PendingPlanAt, "pending_price": &r.PendingPrice, "panel": &r.panel, "panel_ref": &r.panelRef,
 		"username": &r.place.username, "origin_url": &r.place.originURL, "location": &r.place.location,
 		"ipv4": &r.place.ipv4, "ipv6": &r.place.ipv6, "nameservers": db.JSON(&r.place.nameservers),
-		"created_at": &r.createdAt, "provisioned_at": &r.provisionedAt, "expires_at": &r.expiresAt,
+		"created_at": &r.createdAt, "provisioned_at": &r.ProvisionedAt, "expires_at": &r.ExpiresAt,
 		"next_renewal_attempt_at": &r.nextRenewalAttemptAt, "grace_until": &r.graceUntil, "suspended_at": &r.suspendedAt,
 		"terminates_at": &r.terminatesAt, "reminded": &r.reminded, "warned": &r.warned, "metadata": &r.metadata,
-		"owner_suspended_at": &r.ownerSuspendedAt, "suspend_note": &r.suspendNote, "addon_price": &r.addonPrice,
-		"addon_limits": &r.addonLimits, "ends_at_expiry": &r.endsAtExpiry, "restore_order_id": &r.restoreOrderID,
+		"owner_suspended_at": &r.ownerSuspendedAt, "suspend_note": &r.suspendNote, "addon_price": &r.AddonPrice,
+		"addon_limits": &r.AddonLimits, "ends_at_expiry": &r.endsAtExpiry, "restore_order_id": &r.restoreOrderID,
 		"restore_price": &r.restorePrice, "cleaning_until": &r.cleaningUntil, "epoch": &r.epoch, "moving": &r.moving,
 	}
 })
 
 var columns = serviceRows.Columns()
 
-func scan(row db.Row) (record, error) {
+func scan(row db.Row) (Row, error) {
 	r, err := serviceRows.Scan(row)
 	if err == nil {
-		r.limits, err = r.raisedBy(r.planLimits)
+		r.Limits, err = r.RaisedBy(r.PlanLimits)
 	}
 	return r, err
 }
 
 // get reads a service whoever owns it, for jobs and operators.
-func get(ctx context.Context, q db.Querier, id int64) (record, error) {
+func get(ctx context.Context, q db.Querier, id int64) (Row, error) {
 	return found(scan(q.QueryRow(ctx, `SELECT `+columns+` FROM services WHERE id = $1`, id)))
 }
 
 // getAll is get for several services, in the order of the ids.
-func getAll(ctx context.Context, q db.Querier, ids []int64) ([]record, error) {
+func getAll(ctx context.Context, q db.Querier, ids []int64) ([]Row, error) {
 	return readAll(ctx, q, ids, "")
 }
 
 // getOwn reads a service of the account.
-func getOwn(ctx context.Context, q db.Querier, accountID, id int64) (record, error) {
+func getOwn(ctx context.Context, q db.Querier, accountID, id int64) (Row, error) {
 	return found(scan(q.QueryRow(ctx, `SELECT `+columns+` FROM services WHERE id = $1 AND account_id = $2`, id, accountID)))
 }
 
 // lock reads a service that is about to change.
-func lock(ctx context.Context, tx *db.Tx, id int64) (record, error) {
+func lock(ctx context.Context, tx *db.Tx, id int64) (Row, error) {
 	return found(scan(tx.QueryRow(ctx, `SELECT `+columns+` FROM services WHERE id = $1`+tx.ForUpdate(), id)))
 }
 
 // lockAll is lock for several services. They are locked in one order and returned in that of the ids.
-func lockAll(ctx context.Context, tx *db.Tx, ids []int64) ([]record, error) {
+func lockAll(ctx context.Context, tx *db.Tx, ids []int64) ([]Row, error) {
 	return readAll(ctx, tx, ids, ` ORDER BY id`+tx.ForUpdate())
 }
 
-func readAll(ctx context.Context, q db.Querier, ids []int64, end string) ([]record, error) {
+func readAll(ctx context.Context, q db.Querier, ids []int64, end string) ([]Row, error) {
 	in, args := db.In(q, 1, ids)
 	rows, err := db.Collect(ctx, q, scan, `SELECT `+columns+` FROM services WHERE id `+in+end, args...)
 	if err != nil {
@@ -82,26 +82,26 @@ func readAll(ctx context.Context, q db.Querier, ids []int64, end string) ([]reco
 	if len(rows) != len(ids) {
 		return nil, fault.NotFound.Wrapf("services: %d of %d are there", len(rows), len(ids))
 	}
-	slices.SortFunc(rows, func(a, b record) int { return cmp.Compare(slices.Index(ids, a.id), slices.Index(ids, b.id)) })
+	slices.SortFunc(rows, func(a, b Row) int { return cmp.Compare(slices.Index(ids, a.ID), slices.Index(ids, b.ID)) })
 	return rows, nil
 }
 
 // idsOf are the ids of services.
-func idsOf(all []record) []int64 {
+func idsOf(all []Row) []int64 {
 	ids := make([]int64, len(all))
 	for i, r := range all {
-		ids[i] = r.id
+		ids[i] = r.ID
 	}
 	return ids
 }
 
 // lockOwn is lock for a service of the account.
-func lockOwn(ctx context.Context, tx *db.Tx, accountID, id int64) (record, error) {
+func lockOwn(ctx context.Context, tx *db.Tx, accountID, id int64) (Row, error) {
 	return found(scan(tx.QueryRow(ctx,
 		`SELECT `+columns+` FROM services WHERE id = $1 AND account_id = $2`+tx.ForUpdate(), id, accountID)))
 }
 
-func found(r record, err error) (record, error) {
+func found(r Row, err error) (Row, error) {
 	if errors.Is(err, db.ErrNoRows) {
 		return r, fault.NotFound.New()
 	}
@@ -123,7 +123,7 @@ type Filter struct {
 
 // list reads one page of an account's services, the newest first, and counts those on all pages. A page that is not full is
 // the last one, and tells the number itself.
-func list(ctx context.Context, q db.Querier, accountID int64, f Filter, p page.Params) ([]record, int, error) {
+func list(ctx context.Context, q db.Querier, accountID int64, f Filter, p page.Params) ([]Row, int, error) {
 	rows, err := paged(ctx, q, accountID, f, p)
 	if err != nil {
 		return nil, 0, err
@@ -150,7 +150,7 @@ func counted(ctx context.Context, q db.Querier, accountID int64, f Filter) (tota
 }
 
 // paged is list without the count. An index finds a page that is not the first; only its rows are read.
-func paged(ctx context.Context, q db.Querier, accountID int64, f Filter, p page.Params) ([]record, error) {
+func paged(ctx context.Context, q db.Querier, accountID int64, f Filter, p page.Params) ([]Row, error) {
 	where, args := f.where(accountID)
 	n := len(args)
 	if p.Offset() == 0 {
@@ -241,8 +241,8 @@ func domainTaken(ctx context.Context, q db.Querier, accountID int64, sandbox boo
 }
 
 // setDomain writes the domain that the service is known by.
-func setDomain(ctx context.Context, tx *db.Tx, r record) error {
-	_, err := tx.Exec(ctx, `UPDATE services SET domain = $1, search = $2 WHERE id = $3`, r.domain, searchText(r.label, r.domain), r.id)
+func setDomain(ctx context.Context, tx *db.Tx, r Row) error {
+	_, err := tx.Exec(ctx, `UPDATE services SET domain = $1, search = $2 WHERE id = $3`, r.Domain, searchText(r.label, r.Domain), r.ID)
 	return err
 }
 
@@ -359,12 +359,12 @@ func setUnsuspended(ctx context.Context, tx *db.Tx, id int64, to Status) error {
 	return err
 }
 
-func setPreferences(ctx context.Context, tx *db.Tx, r record) error {
+func setPreferences(ctx context.Context, tx *db.Tx, r Row) error {
 	_, err := tx.Exec(ctx, `UPDATE services SET label = $1, search = $2, auto_renew = $3,
 		next_renewal_attempt_at = CASE WHEN auto_renew = $3 THEN next_renewal_attempt_at END, step_at = CAST($4 AS BIGINT),
 		client_ref = $6, metadata = $7, ends_at_expiry = ends_at_expiry AND NOT $3,
 		terminates_at = CASE WHEN ends_at_expiry AND $3 THEN NULL ELSE terminates_at END WHERE id = $5`,
-		r.label, searchText(r.label, r.domain), r.autoRenew, tx.Now, r.id, r.clientRef, r.metadata)
+		r.label, searchText(r.label, r.Domain), r.autoRenew, tx.Now, r.ID, r.ClientRef, r.metadata)
 	return err
 }
 
@@ -390,4 +390,18 @@ func onlineLimits(ctx context.Context, q db.Querier, accountID int64) ([]site.Li
 		l.Limits, err = site.ParseLimits(one, json.RawMessage(limits))
 		return l, err
 	}, `SELECT MIN(id), limits, COUNT(*) FROM services WHERE account_id = $1 AND status IN ('active', 'past_due') GROUP BY limits ORDER BY 1`, accountID)
+}
+
+// setRenewed writes what Prolong made of services.
+func setRenewed(ctx context.Context, tx *db.Tx, all []Row) error {
+	var rows db.Values
+	for _, r := range all {
+		rows.Add(r.ID, r.ExpiresAt, r.Status, r.nextRenewalAttemptAt, tx.Now)
+	}
+	table, args := rows.Table(tx)
+	return tx.Queue(ctx, nil, `WITH now (id, expires_at, status, attempt_at, at) AS (`+table+`)
+		UPDATE services SET expires_at = now.expires_at, status = now.status, next_renewal_attempt_at = now.attempt_at, step_at = now.at,
+			suspend_reason = NULL, suspended_at = NULL, grace_until = NULL, terminates_at = NULL, ends_at_expiry = FALSE,
+			reminded = NULL, warned = NULL, renewal_failure = NULL, renewal_failed_at = NULL
+		FROM now WHERE services.id = now.id`, args...)
 }

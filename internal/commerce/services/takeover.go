@@ -60,29 +60,27 @@ func (s *Service) TakenOver(ctx context.Context, q db.Querier, source string) (m
 
 // openTakenOver makes a service active that another system has sold, until the time that is paid there. One that is suspended
 // there is suspended at once.
-func (s *Service) openTakenOver(ctx context.Context, tx *db.Tx, r record, from sale.Takeover, account panel.Account) error {
+func (s *Service) openTakenOver(ctx context.Context, tx *db.Tx, r Row, from sale.Takeover, account panel.Account) error {
 	if err := s.open(ctx, tx, r, account, from.PaidUntil); err != nil {
 		return err
 	}
-	for _, p := range paidPeriods(from.PaidUntil, r.periodMonths, from.Paid, tx.Now) {
-		if err := insertPeriod(ctx, tx, r.id, p.starts, p.ends, p.amount); err != nil {
-			return err
-		}
+	if err := s.Billing.NotePaid(ctx, tx, r.ID, paidPeriods(from.PaidUntil, r.PeriodMonths, from.Paid, tx.Now)...); err != nil {
+		return err
 	}
 	if err := s.emitMove(ctx, tx, "service.provisioned", r); err != nil || from.Suspended == "" {
 		return err
 	}
-	active, err := get(ctx, tx, r.id)
+	active, err := get(ctx, tx, r.ID)
 	if err != nil {
 		return err
 	}
 	if SuspendReason(from.Suspended) == Unpaid {
 		var terms map[int64]sale.Terms
 		if terms, err = s.terms(ctx, tx, active); err == nil {
-			err = setSuspendedUnpaid(ctx, tx, r.id, tx.Now.Add(days(terms[r.planID].Suspended)))
+			err = setSuspendedUnpaid(ctx, tx, r.ID, tx.Now.Add(days(terms[r.PlanID].Suspended)))
 		}
 	} else {
-		err = setSuspended(ctx, tx, r.id, Manual)
+		err = setSuspended(ctx, tx, r.ID, Manual)
 	}
 	if err != nil {
 		return err
@@ -92,11 +90,11 @@ func (s *Service) openTakenOver(ctx context.Context, tx *db.Tx, r record, from s
 
 // paidPeriods are the periods that end at a time of which something is left now, at least the last one. They count as paid when the
 // service changes its plan.
-func paidPeriods(until time.Time, months int, paid money.USDCents, now time.Time) (all []period) {
+func paidPeriods(until time.Time, months int, paid money.USDCents, now time.Time) (all []sale.PaidTime) {
 	for n := 1; ; n++ {
-		p := period{starts: addMonths(until, -months*n), ends: addMonths(until, -months*(n-1)), amount: paid}
+		p := sale.PaidTime{Start: sale.AddMonths(until, -months*n), End: sale.AddMonths(until, -months*(n-1)), Amount: paid}
 		all = append(all, p)
-		if !p.starts.After(now) {
+		if !p.Start.After(now) {
 			slices.Reverse(all)
 			return all
 		}

@@ -116,7 +116,7 @@ func (s *Service) statsOperation(ctx context.Context, p auth.Principal, in *stat
 	if err != nil {
 		return nil, err
 	}
-	has, err := s.Services.Funds(ctx, s.DB, p.AccountID)
+	has, err := s.Billing.Funds(ctx, s.DB, p.AccountID)
 	if err != nil {
 		return nil, err
 	}

@@ -8,7 +8,9 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"stead.dev/stead/internal/commerce/sale"
 	"stead.dev/stead/internal/commerce/services"
+	"stead.dev/stead/internal/commerce/services/billing"
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/money"
 	"stead.dev/stead/internal/platform/page"
@@ -71,7 +73,7 @@ func (s *Service) resold(ctx context.Context, q db.Querier, accountID int64, row
 	}
 	var first *due
 	if !last.IsZero() {
-		has, err := s.Services.Funds(ctx, q, accountID)
+		has, err := s.Billing.Funds(ctx, q, accountID)
 		if err != nil {
 			return nil, err
 		}
@@ -107,7 +109,7 @@ const sumAtOnce = 500
 
 // uncovered is the first of an account's renewals that the balance does not pay for, in the order in which they are due;
 // nil when it pays for all. Those that are due later than until need not be looked at.
-func uncovered(ctx context.Context, q db.Querier, accountID int64, until time.Time, has services.Funds) (*due, error) {
+func uncovered(ctx context.Context, q db.Querier, accountID int64, until time.Time, has sale.Funds) (*due, error) {
 	var after due
 	for {
 		s, err := sumRenewals(ctx, q, accountID, after, sumAtOnce, has)
@@ -144,7 +146,7 @@ type summed struct {
 }
 
 // sumRenewals sums the next renewals of an account, until one of them is not paid for.
-func sumRenewals(ctx context.Context, q db.Querier, accountID int64, after due, n int, has services.Funds) (s summed, err error) {
+func sumRenewals(ctx context.Context, q db.Querier, accountID int64, after due, n int, has sale.Funds) (s summed, err error) {
 	_, err = db.Collect(ctx, q, func(row db.Row) (none struct{}, err error) {
 		var d due
 		var total money.USDCents
@@ -158,7 +160,7 @@ func sumRenewals(ctx context.Context, q db.Querier, accountID int64, after due, 
 		s.count, s.sum, s.last = place, total, d
 		return none, nil
 	}, `SELECT expires_at, id, CAST(total AS BIGINT), place FROM (
-			SELECT expires_at, id, SUM(`+services.RenewalCost(6)+`) OVER (ORDER BY expires_at, id) AS total,
+			SELECT expires_at, id, SUM(`+billing.RenewalCost(6)+`) OVER (ORDER BY expires_at, id) AS total,
 				ROW_NUMBER() OVER (ORDER BY expires_at, id) AS place, COUNT(*) OVER () AS places
 			FROM (SELECT expires_at, id, renew_price, pending_price, addon_price FROM services WHERE account_id = $1 AND `+services.Renewing+`
 				AND (expires_at, id) > ($2, $3) ORDER BY expires_at, id LIMIT $4) AS next) AS sums
@@ -168,7 +170,7 @@ func sumRenewals(ctx context.Context, q db.Querier, accountID int64, after due, 
 
 // sumBetween is how many renewals of an account are due after one, until a time, and what they cost.
 func sumBetween(ctx context.Context, q db.Querier, accountID int64, after due, until time.Time, tax money.Tax) (count int, sum money.USDCents, err error) {
-	err = q.QueryRow(ctx, `SELECT COUNT(*), CAST(COALESCE(SUM(`+services.RenewalCost(5)+`), 0) AS BIGINT) FROM services WHERE account_id = $1 AND `+services.Renewing+`
+	err = q.QueryRow(ctx, `SELECT COUNT(*), CAST(COALESCE(SUM(`+billing.RenewalCost(5)+`), 0) AS BIGINT) FROM services WHERE account_id = $1 AND `+services.Renewing+`
 		AND (expires_at, id) > ($2, $3) AND expires_at <= $4`,
 		accountID, after.at, after.id, until, tax.BasisPoints).Scan(&count, &sum)
 	return count, sum, err
@@ -177,7 +179,7 @@ func sumBetween(ctx context.Context, q db.Querier, accountID int64, after due, u
 // renewals are one page of an account's automatic renewals that are due before a time, in the order
 // in which they are due.
 func (s *Service) renewals(ctx context.Context, accountID int64, by time.Time, p page.Params) (*page.List[renewalWire], error) {
-	has, err := s.Services.Funds(ctx, s.DB, accountID)
+	has, err := s.Billing.Funds(ctx, s.DB, accountID)
 	if err != nil {
 		return nil, err
 	}
@@ -191,8 +193,8 @@ func (s *Service) renewals(ctx context.Context, accountID int64, by time.Time, p
 		err = row.Scan(&w.ServiceID, &w.Label, &w.Domain, &w.ClientRef, &w.ExpiresAt, &w.AttemptAt, &cost, &running)
 		w.Cost, w.RunningTotal, w.Covered = money.Wire(ctx, cost), money.Wire(ctx, running), running <= has.Balance
 		return w, err
-	}, `SELECT id, label, domain, client_ref, expires_at, next_renewal_attempt_at, `+services.RenewalCost(5)+`,
-			CAST(SUM(`+services.RenewalCost(5)+`) OVER (ORDER BY expires_at, id) AS BIGINT)`+matching+`
+	}, `SELECT id, label, domain, client_ref, expires_at, next_renewal_attempt_at, `+billing.RenewalCost(5)+`,
+			CAST(SUM(`+billing.RenewalCost(5)+`) OVER (ORDER BY expires_at, id) AS BIGINT)`+matching+`
 		ORDER BY expires_at, id LIMIT $3 OFFSET $4`, accountID, by, p.Limit(), p.Offset(), has.Tax.BasisPoints)
 	return page.Of(p, total, rows), err
 }
@@ -219,11 +221,11 @@ func countServices(ctx context.Context, q db.Querier, accountID int64) (map[serv
 }
 
 // sumDue sums the renewals that are due before a time.
-func sumDue(ctx context.Context, q db.Querier, accountID int64, by time.Time, has services.Funds) (d dueStats, err error) {
+func sumDue(ctx context.Context, q db.Querier, accountID int64, by time.Time, has sale.Funds) (d dueStats, err error) {
 	err = q.QueryRow(ctx, `SELECT COUNT(*), CAST(COALESCE(SUM(cost), 0) AS BIGINT),
 			COALESCE(SUM(CASE WHEN total > $3 THEN 1 ELSE 0 END), 0),
 			CAST(COALESCE(SUM(CASE WHEN total > $3 THEN cost ELSE 0 END), 0) AS BIGINT)
-		FROM (SELECT `+services.RenewalCost(4)+` AS cost, SUM(`+services.RenewalCost(4)+`) OVER (ORDER BY expires_at, id) AS total FROM services
+		FROM (SELECT `+billing.RenewalCost(4)+` AS cost, SUM(`+billing.RenewalCost(4)+`) OVER (ORDER BY expires_at, id) AS total FROM services
 			WHERE account_id = $1 AND expires_at < $2 AND `+services.Renewing+`) AS due`, accountID, by, has.Balance, has.Tax.BasisPoints).
 		Scan(&d.Count, &d.Cost, &d.Uncovered, &d.UncoveredCost)
 	return d, err

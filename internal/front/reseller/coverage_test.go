@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"stead.dev/stead/internal/commerce/sale"
 	"stead.dev/stead/internal/commerce/services"
 	"stead.dev/stead/internal/platform/clock"
 	"stead.dev/stead/internal/platform/db"
@@ -57,7 +58,7 @@ func TestRenewalsAreCoveredInTheOrderInWhichTheyAreDue(t *testing.T) {
 		if err != nil || rows.Meta.Total != 1 || len(rows.Data) != 1 || rows.Data[0].RunningTotal.USDCents != 200 || !rows.Data[0].Covered || *rows.Data[0].ClientRef != "seven" {
 			t.Errorf("the first: %+v, %v", rows, err)
 		}
-		has, err := w.Services.Funds(t.Context(), w.DB, w.AccountID)
+		has, err := w.Billing.Funds(t.Context(), w.DB, w.AccountID)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -140,7 +141,7 @@ func TestTheHistoryOfAService(t *testing.T) {
 func TestNoQueryOfServicesReadsAWholeTable(t *testing.T) {
 	t.Parallel()
 	testkit.Engines(t, func(t *testing.T, d *db.DB, clk *clock.Fake) {
-		now, has := clk.Now(), services.Funds{Balance: 500}
+		now, has := clk.Now(), sale.Funds{Balance: 500}
 		testkit.Indexed(t, d, func(q db.Querier) (err error) {
 			ctx := context.Background()
 			_, ofDue := uncovered(ctx, q, 1, now, has)
@@ -202,7 +203,7 @@ func TestCoverageOfVeryManyIsThatOfFew(t *testing.T) {
 				if want != nil && want.at.After(r.at) {
 					wanted = nil
 				}
-				got, err := uncovered(t.Context(), w.DB, 1, r.at, services.Funds{Balance: balance, Tax: money.Tax{BasisPoints: 1200}})
+				got, err := uncovered(t.Context(), w.DB, 1, r.at, sale.Funds{Balance: balance, Tax: money.Tax{BasisPoints: 1200}})
 				if got != nil && got.at.After(r.at) {
 					got = nil // it may say more than it is asked
 				}

@@ -12,6 +12,7 @@ import (
 
 	"stead.dev/stead/internal/commerce/sale"
 	"stead.dev/stead/internal/commerce/services"
+	"stead.dev/stead/internal/commerce/services/billing"
 	"stead.dev/stead/internal/platform/api"
 	"stead.dev/stead/internal/platform/auth"
 	"stead.dev/stead/internal/platform/clock"
@@ -51,9 +52,10 @@ func (w *world) aService(accountID int64, domain, tag string) (id int64) {
 	if w.Services == nil {
 		w.Services = services.New(services.Config{DB: w.DB, Clock: w.clk})
 		w.Services.Connect(services.Needs{
-			Monitors: services.Unwatched{},
-			Balances: purse{w}, Keeper: keepsNothing{}, Rates: sale.Retail{}, Taxes: sale.Untaxed{}, Addons: services.NoAddons{}, Clocks: sale.RealTime{},
+			Monitors: services.Unwatched{}, Keeper: keepsNothing{}, Addons: services.NoAddons{}, Clocks: sale.RealTime{},
 		})
+		w.Billing = billing.New(billing.Config{DB: w.DB, Clock: w.clk, Services: w.Services})
+		w.Billing.Connect(billing.Needs{Balances: purse{w}, Rates: sale.Retail{}, Taxes: sale.Untaxed{}, Addons: services.NoAddons{}})
 	}
 	w.exec(`INSERT INTO services (account_id, order_id, type, label, status, domain, client_ref, search, plan_id, plan_slug, plan_name, limits, period_months,
 			auto_renew, renew_price, first_price, created_at, provisioned_at, expires_at, panel, panel_ref, metadata)

@@ -23,7 +23,7 @@ type Happening struct {
 
 // history is one page of what happened to one of the account's services, the newest first.
 func (s *Service) history(ctx context.Context, accountID, id int64, p page.Params) (*page.List[Happening], error) {
-	if _, err := s.Services.Contract(ctx, s.DB, accountID, id); err != nil {
+	if _, err := s.Services.Find(ctx, s.DB, accountID, id); err != nil {
 		return nil, err
 	}
 	rows, total, err := happenings(ctx, s.DB, id, p)

@@ -8,6 +8,7 @@ import (
 	"stead.dev/stead/internal/commerce/catalog"
 	"stead.dev/stead/internal/commerce/orders"
 	"stead.dev/stead/internal/commerce/services"
+	"stead.dev/stead/internal/commerce/services/billing"
 	"stead.dev/stead/internal/commerce/wallet"
 	"stead.dev/stead/internal/hosting/credentials"
 	"stead.dev/stead/internal/identity/account"
@@ -33,6 +34,7 @@ type Config struct {
 	Accounts    *account.Service
 	Wallet      *wallet.Service
 	Services    *services.Service
+	Billing     *billing.Service
 	Orders      *orders.Service
 	Catalog     *catalog.Service
 	Credentials *credentials.Service

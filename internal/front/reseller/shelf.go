@@ -10,6 +10,7 @@ import (
 	"stead.dev/stead/internal/commerce/catalog"
 	"stead.dev/stead/internal/commerce/orders"
 	"stead.dev/stead/internal/commerce/services"
+	"stead.dev/stead/internal/commerce/services/billing"
 	"stead.dev/stead/internal/platform/api"
 	"stead.dev/stead/internal/platform/auth"
 	"stead.dev/stead/internal/platform/fault"
@@ -120,7 +121,7 @@ func (s *Service) shelfOperations() []api.Route {
 				"each is priced as if it were the only one.",
 			Errors: []*fault.Def{
 				fault.NotFound, orders.ErrPlanUnavailable, orders.ErrOutOfStock, fault.ServiceSuspended, fault.ServiceNotActive,
-				services.ErrRenewalNotAllowed, services.ErrTariffNotAllowed, services.ErrDowngradeExceeds,
+				services.ErrRenewalNotAllowed, billing.ErrTariffNotAllowed, billing.ErrDowngradeExceeds,
 			},
 			Handle: s.quoteOperation,
 		},
@@ -183,13 +184,13 @@ func (s *Service) quote(ctx context.Context, accountID int64, i quoteItem) (quot
 		w.discount, w.tax, w.total = discount, tax, total
 		return w, nil
 	case "renewal":
-		var q services.Quote
-		if q, err = s.Services.QuoteRenewal(ctx, s.DB, accountID, i.ServiceID, i.PeriodMonths); err == nil {
+		var q billing.Quote
+		if q, err = s.Billing.QuoteRenewal(ctx, s.DB, accountID, i.ServiceID, i.PeriodMonths); err == nil {
 			w.take(q)
 		}
 	default:
-		var q services.Quote
-		if q, err = s.Services.QuoteTariff(ctx, s.DB, accountID, i.ServiceID, i.PlanID); err == nil {
+		var q billing.Quote
+		if q, err = s.Billing.QuoteTariff(ctx, s.DB, accountID, i.ServiceID, i.PlanID); err == nil {
 			w.take(q)
 		}
 	}
@@ -218,7 +219,7 @@ func inItem(n int, err error) error {
 }
 
 // take copies the price of a service's renewal or change.
-func (w *quoted) take(q services.Quote) {
+func (w *quoted) take(q billing.Quote) {
 	w.title, w.planID, w.months, w.unit, w.discount, w.credit = q.Title, q.PlanID, q.PeriodMonths, q.Price, q.Discount, q.Credit
 	w.tax, w.total = q.Tax, q.Price-q.Discount+q.Tax
 }

@@ -156,6 +156,8 @@ func publicName(pkg, name string) string {
 		return "staff"
 	case pkg == "sitedomains":
 		return "hosting"
+	case pkg == "billing":
+		return "services"
 	case pkg == "reseller" && (name == "Resold" || name == "Happening"):
 		return "services"
 	default:

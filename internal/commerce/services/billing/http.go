@@ -1,10 +1,11 @@
-package services
+package billing
 
 import (
 	"context"
 	"net/http"
 	"time"
 
+	"stead.dev/stead/internal/commerce/services"
 	"stead.dev/stead/internal/platform/api"
 	"stead.dev/stead/internal/platform/auth"
 	"stead.dev/stead/internal/platform/db"
@@ -12,6 +13,10 @@ import (
 	"stead.dev/stead/internal/platform/money"
 	"stead.dev/stead/internal/platform/page"
 )
+
+type serviceIn struct {
+	Service int64 `path:"service" minimum:"1" doc:"Id of the service"`
+}
 
 type renewIn struct {
 	serviceIn
@@ -25,14 +30,14 @@ type renewIn struct {
 
 // renewalWire is a renewal: what it costs, and until when the service is paid by it.
 type renewalWire struct {
-	DryRun       bool        `json:"dry_run"`
-	OrderID      *int64      `json:"order_id" doc:"Null in a dry run"`
-	PlanID       int64       `json:"plan_id" doc:"Of the time that is bought; another than the service's when a change waits for the renewal"`
-	PeriodMonths int         `json:"period_months"`
-	Total        money.Money `json:"total"`
-	StartsAt     time.Time   `json:"starts_at"`
-	ExpiresAt    time.Time   `json:"expires_at" doc:"Of the service, when it is renewed"`
-	Service      serviceWire `json:"service"`
+	DryRun       bool          `json:"dry_run"`
+	OrderID      *int64        `json:"order_id" doc:"Null in a dry run"`
+	PlanID       int64         `json:"plan_id" doc:"Of the time that is bought; another than the service's when a change waits for the renewal"`
+	PeriodMonths int           `json:"period_months"`
+	Total        money.Money   `json:"total"`
+	StartsAt     time.Time     `json:"starts_at"`
+	ExpiresAt    time.Time     `json:"expires_at" doc:"Of the service, when it is renewed"`
+	Service      services.View `json:"service"`
 }
 
 type tariffsIn struct {
@@ -42,13 +47,13 @@ type tariffsIn struct {
 
 // tariffWire is a plan that a service may move to.
 type tariffWire struct {
-	Plan         planWire    `json:"plan"`
-	PeriodMonths int         `json:"period_months"`
-	RenewPrice   money.Money `json:"renew_price"`
-	Available    bool        `json:"available"`
-	Charge       money.Money `json:"charge" doc:"What the move costs now: the new plan for the time that is left, less what was paid for it"`
-	Credit       money.Money `json:"credit" doc:"What comes back to the wallet by the move"`
-	Exceeded     []exceeded  `json:"exceeded" doc:"Limits of the plan that the service is beyond; it cannot move there until none is"`
+	Plan         services.Plan `json:"plan"`
+	PeriodMonths int           `json:"period_months"`
+	RenewPrice   money.Money   `json:"renew_price"`
+	Available    bool          `json:"available"`
+	Charge       money.Money   `json:"charge" doc:"What the move costs now: the new plan for the time that is left, less what was paid for it"`
+	Credit       money.Money   `json:"credit" doc:"What comes back to the wallet by the move"`
+	Exceeded     []exceeded    `json:"exceeded" doc:"Limits of the plan that the service is beyond; it cannot move there until none is"`
 }
 
 type tariffIn struct {
@@ -63,16 +68,16 @@ type tariffIn struct {
 }
 
 type tariffChangeWire struct {
-	DryRun  bool        `json:"dry_run"`
-	OrderID *int64      `json:"order_id" doc:"Null where nothing was sold"`
-	When    string      `json:"when" enum:"now,renewal"`
-	Tariff  tariffWire  `json:"tariff"`
-	Service serviceWire `json:"service"`
+	DryRun  bool          `json:"dry_run"`
+	OrderID *int64        `json:"order_id" doc:"Null where nothing was sold"`
+	When    string        `json:"when" enum:"now,renewal"`
+	Tariff  tariffWire    `json:"tariff"`
+	Service services.View `json:"service"`
 }
 
 func tariffOf(ctx context.Context, t tariffQuote) tariffWire {
 	w := tariffWire{
-		Plan:         planWire{ID: t.offer.PlanID, Name: t.offer.PlanName, Slug: t.offer.PlanSlug},
+		Plan:         services.Plan{ID: t.offer.PlanID, Name: t.offer.PlanName, Slug: t.offer.PlanSlug},
 		PeriodMonths: t.offer.PeriodMonths, RenewPrice: money.Wire(ctx, t.offer.Price), Available: t.offer.Available,
 		Charge: money.Wire(ctx, t.toPay), Credit: money.Wire(ctx, t.toGive), Exceeded: t.exceeded,
 	}
@@ -82,9 +87,9 @@ func tariffOf(ctx context.Context, t tariffQuote) tariffWire {
 	return w
 }
 
-// tariffOperations are renewing and changing the plan (specification, section "Service
+// Operations are renewing and changing the plan (specification, section "Service
 // management"; resources, section 1).
-func (s *Service) tariffOperations() []api.Route {
+func (s *Service) Operations() []api.Route {
 	write := []string{auth.ScopeServicesWrite}
 	return []api.Route{
 		api.Operation[renewIn, renewalWire]{
@@ -94,21 +99,9 @@ func (s *Service) tariffOperations() []api.Route {
 			Description: "The bought time begins where the paid time ends. A service that is suspended because it was not paid " +
 				"comes back.",
 			Errors: []*fault.Def{
-				fault.NotFound, fault.InsufficientFunds, fault.Conflict, fault.ServiceSuspended, ErrRenewalNotAllowed, ErrPriceChanged,
+				fault.NotFound, fault.InsufficientFunds, fault.Conflict, fault.ServiceSuspended, services.ErrRenewalNotAllowed, ErrPriceChanged,
 			},
 			Commit: s.renewOperation,
-		},
-		api.Operation[restoreIn, serviceWire]{
-			ID: "services.restore", Method: http.MethodPost, Path: "/api/v1/services/{service}/restore", Section: api.ServiceManagement,
-			Auth: api.Token, Scopes: write, Summary: "Bring a service back that has ended",
-			Description: "As long as its final backup is kept; `available_actions` then has `restore`. Where its paid time is over, a period is paid at " +
-				"the price of its renewal: the money is set aside, the period begins when the service stands, and it comes back when it cannot be made. " +
-				"A service that we ended for another reason than money is brought back by support.",
-			Errors: []*fault.Def{
-				fault.NotFound, fault.InsufficientFunds, fault.Conflict, fault.ServiceNotActive, fault.ServiceSuspended, fault.DomainUnavailable,
-				fault.DomainVerificationRequired, ErrRestoreWindow,
-			},
-			Commit: s.restoreOperation,
 		},
 		api.Operation[tariffsIn, page.List[tariffWire]]{
 			ID: "services.tariffs", Method: http.MethodGet, Path: "/api/v1/services/{service}/tariffs", Section: api.ServiceManagement,
@@ -133,27 +126,6 @@ func (s *Service) tariffOperations() []api.Route {
 	}
 }
 
-type restoreIn struct {
-	serviceIn
-	IdempotencyKey string `header:"Idempotency-Key" maxLength:"257" doc:"Makes the request repeatable"`
-}
-
-func (s *Service) restoreOperation(ctx context.Context, tx *db.Tx, p auth.Principal, in *restoreIn) (*serviceWire, error) {
-	if err := s.RestoreOwn(ctx, tx, p.AccountID, in.Service, in.IdempotencyKey != ""); err != nil {
-		return nil, err
-	}
-	r, err := getOwn(ctx, tx, p.AccountID, in.Service)
-	if err != nil {
-		return nil, err
-	}
-	has, err := s.Funds(ctx, tx, p.AccountID)
-	if err != nil {
-		return nil, err
-	}
-	w := wire(ctx, r, has)
-	return &w, s.watched(ctx, tx, &w)
-}
-
 func (s *Service) renewOperation(ctx context.Context, tx *db.Tx, p auth.Principal, in *renewIn) (*renewalWire, error) {
 	w := renewalWish{seen: in.Body.ExpectedUSDCents, keyed: in.IdempotencyKey != ""}
 	if in.Body.PeriodMonths != nil {
@@ -172,7 +144,7 @@ func (s *Service) renewOperation(ctx context.Context, tx *db.Tx, p auth.Principa
 	if err != nil {
 		return nil, err
 	}
-	now, err := s.wireIn(ctx, tx, p.AccountID, in.Service)
+	now, err := s.Services.ViewIn(ctx, tx, p.AccountID, in.Service)
 	return &renewalWire{
 		DryRun: in.Body.DryRun, OrderID: idOrNull(orderID), PlanID: quote.planID, PeriodMonths: quote.months,
 		Total: money.Wire(ctx, quote.total), StartsAt: quote.from, ExpiresAt: quote.until, Service: now,
@@ -181,11 +153,11 @@ func (s *Service) renewOperation(ctx context.Context, tx *db.Tx, p auth.Principa
 
 // tryRenewal answers what renew would, and changes nothing.
 func (s *Service) tryRenewal(ctx context.Context, q db.Querier, accountID, id int64, w renewalWish) (renewal, error) {
-	r, err := getOwn(ctx, q, accountID, id)
+	r, err := s.Services.Find(ctx, q, accountID, id)
 	if err != nil {
 		return renewal{}, err
 	}
-	now, err := s.now(ctx, q, r)
+	now, err := s.Services.TimeOf(ctx, q, r)
 	if err != nil {
 		return renewal{}, err
 	}
@@ -230,35 +202,21 @@ func (s *Service) tariffOperation(ctx context.Context, tx *db.Tx, p auth.Princip
 	if err != nil {
 		return nil, err
 	}
-	now, err := s.wireIn(ctx, tx, p.AccountID, in.Service)
+	now, err := s.Services.ViewIn(ctx, tx, p.AccountID, in.Service)
 	return &tariffChangeWire{DryRun: in.Body.DryRun, OrderID: idOrNull(orderID), When: when, Tariff: tariffOf(ctx, t), Service: now}, err
 }
 
 // tryTariff answers what changeTariff would, and changes nothing.
 func (s *Service) tryTariff(ctx context.Context, q db.Querier, accountID, id int64, w tariffWish) (tariffQuote, error) {
-	r, err := getOwn(ctx, q, accountID, id)
+	r, err := s.Services.Find(ctx, q, accountID, id)
 	if err != nil {
 		return tariffQuote{}, err
 	}
-	now, err := s.now(ctx, q, r)
+	now, err := s.Services.TimeOf(ctx, q, r)
 	if err != nil {
 		return tariffQuote{}, err
 	}
 	return s.quoteChange(ctx, q, r, w, now)
-}
-
-// wireIn is a service as it is in the transaction.
-func (s *Service) wireIn(ctx context.Context, tx *db.Tx, accountID, id int64) (serviceWire, error) {
-	r, err := getOwn(ctx, tx, accountID, id)
-	if err != nil {
-		return serviceWire{}, err
-	}
-	has, err := s.Funds(ctx, tx, accountID)
-	if err != nil {
-		return serviceWire{}, err
-	}
-	w := wire(ctx, r, has)
-	return w, s.watched(ctx, tx, &w)
 }
 
 func idOrNull(id int64) *int64 {

@@ -1,4 +1,4 @@
-package services
+package billing
 
 import (
 	"context"
@@ -7,6 +7,8 @@ import (
 	"slices"
 	"time"
 
+	"stead.dev/stead/internal/commerce/sale"
+	"stead.dev/stead/internal/commerce/services"
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/money"
 )
@@ -37,7 +39,7 @@ func (p period) worth(t time.Time) money.USDCents {
 func worth(all []period, t time.Time) (sum money.USDCents, err error) {
 	for _, p := range all {
 		if sum, err = sum.Add(p.worth(t)); err != nil {
-			return 0, fmt.Errorf("services: worth of period %d: %w", p.id, err)
+			return 0, fmt.Errorf("billing: worth of period %d: %w", p.id, err)
 		}
 	}
 	return sum, nil
@@ -57,17 +59,17 @@ func beganOf(all []period) time.Time {
 // a month from the 28th of January on, and from the 31st. The zero time is not known.
 func cost(price money.USDCents, months int, t, end, began time.Time) (sum money.USDCents, err error) {
 	for n := 1; t.Before(end); n++ {
-		begin := addMonths(end, -months*n)
-		last := addMonths(end, -months*(n-1))
+		begin := sale.AddMonths(end, -months*n)
+		last := sale.AddMonths(end, -months*(n-1))
 		part := price
-		if began.After(begin) && addMonths(began, months).Equal(last) {
+		if began.After(begin) && sale.AddMonths(began, months).Equal(last) {
 			begin = began
 		}
 		if begin.Before(t) {
 			part = share(price, last.Sub(t), last.Sub(begin), true)
 		}
 		if sum, err = sum.Add(part); err != nil {
-			return 0, fmt.Errorf("services: cost of %d months: %w", months*n, err)
+			return 0, fmt.Errorf("billing: cost of %d months: %w", months*n, err)
 		}
 		if !begin.After(t) {
 			return sum, nil
@@ -97,21 +99,25 @@ func periodsAfter(ctx context.Context, q db.Querier, serviceID int64, t time.Tim
 		WHERE service_id = $1 AND ends_at > $2 ORDER BY starts_at, id`, serviceID, t)
 }
 
-// insertPeriod notes what was paid for a time. A time of no length costs nothing.
-func insertPeriod(ctx context.Context, tx *db.Tx, serviceID int64, starts, ends time.Time, amount money.USDCents) error {
-	return insertRest(ctx, tx, serviceID, starts, ends, starts, amount)
-}
-
-// insertPeriods is insertPeriod for the renewals of services.
-func insertPeriods(ctx context.Context, tx *db.Tx, all []record, paid []renewal) error {
+// NotePaid notes what was paid for times of a service.
+func (s *Service) NotePaid(ctx context.Context, tx *db.Tx, serviceID int64, all ...sale.PaidTime) error {
 	var rows db.Values
-	for i, p := range paid {
-		rows.Add(all[i].id, p.from, p.until, p.planPrice, p.from)
+	for _, p := range all {
+		rows.Add(serviceID, p.Start, p.End, p.Amount, p.Start)
 	}
 	return insertPeriodRows(ctx, tx, &rows)
 }
 
-// insertRest is insertPeriod for what is left of a period that began before.
+// insertPeriods is NotePaid for the renewals of services.
+func insertPeriods(ctx context.Context, tx *db.Tx, all []services.Row, paid []renewal) error {
+	var rows db.Values
+	for i, p := range paid {
+		rows.Add(all[i].ID, p.from, p.until, p.planPrice, p.from)
+	}
+	return insertPeriodRows(ctx, tx, &rows)
+}
+
+// insertRest is NotePaid for what is left of a period that began before.
 func insertRest(ctx context.Context, tx *db.Tx, serviceID int64, starts, ends, began time.Time, amount money.USDCents) error {
 	var rows db.Values
 	rows.Add(serviceID, starts, ends, amount, began)
@@ -141,14 +147,26 @@ func cutPeriods(ctx context.Context, tx *db.Tx, serviceID int64, all []period, t
 	return nil
 }
 
+// PaidTimes are those of a service that touch a time.
+func (s *Service) PaidTimes(ctx context.Context, q db.Querier, serviceID int64, from, to time.Time) ([]sale.PaidTime, error) {
+	periods, err := periodsAfter(ctx, q, serviceID, from)
+	var all []sale.PaidTime
+	for _, p := range periods {
+		if p.starts.Before(to) {
+			all = append(all, sale.PaidTime{Start: p.starts, End: p.ends, Amount: p.amount})
+		}
+	}
+	return all, err
+}
+
 // TakeBack counts a service's time as paid by so much less: money that was given back is not given back again when
 // the time is exchanged for another plan. It is taken off the time that ends last.
 func (s *Service) TakeBack(ctx context.Context, tx *db.Tx, serviceID int64, price money.USDCents) error {
-	r, err := lock(ctx, tx, serviceID)
+	r, err := s.Services.Lock(ctx, tx, serviceID)
 	if err != nil {
 		return err
 	}
-	all, err := periodsAfter(ctx, tx, r.id, tx.Now)
+	all, err := periodsAfter(ctx, tx, r.ID, tx.Now)
 	if err != nil {
 		return err
 	}
@@ -163,4 +181,19 @@ func (s *Service) TakeBack(ctx context.Context, tx *db.Tx, serviceID int64, pric
 		price -= less
 	}
 	return nil
+}
+
+// nextEnd is when n months end that follow the paid time until end. An end that a short month has moved to its last day goes back
+// to the day on which the service began: from 31 January a service is paid until 28 February, then until 31 March.
+func nextEnd(end time.Time, n int, began *time.Time) time.Time {
+	until := sale.AddMonths(end, n)
+	if began == nil || began.Day() <= end.Day() || end.AddDate(0, 0, 1).Day() != 1 {
+		return until
+	}
+	return until.AddDate(0, 0, min(began.Day(), lastDay(until))-until.Day())
+}
+
+// lastDay is the number of days of the month of t.
+func lastDay(t time.Time) int {
+	return time.Date(t.Year(), t.Month()+1, 0, 0, 0, 0, 0, t.Location()).Day()
 }

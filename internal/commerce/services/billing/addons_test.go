@@ -1,4 +1,4 @@
-package services
+package billing
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 
 	"stead.dev/stead/internal/commerce/sale"
 	"stead.dev/stead/internal/commerce/services/provisioning"
+	"stead.dev/stead/internal/commerce/services/servicestest"
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/fault"
 	"stead.dev/stead/internal/platform/money"
@@ -17,17 +18,13 @@ import (
 
 // extras is one add-on of every service: two of it for 50 each month, or 400 a year.
 type extras struct {
-	none                     bool
-	renewed, ended, returned int
-	until                    time.Time
+	renewed int
+	until   time.Time
 }
 
 func (e *extras) Renewals(_ context.Context, _ db.Querier, asked []sale.Renewal) (map[int64][]sale.Extra, error) {
 	all := map[int64][]sale.Extra{}
 	for _, r := range asked {
-		if e.none {
-			continue
-		}
 		if r.Own != (r.Months == 1) {
 			return nil, errors.New("the period of the tests' services is a month")
 		}
@@ -46,18 +43,15 @@ func (e *extras) Renewed(_ context.Context, _ *db.Tx, _ int64, until time.Time) 
 	return nil
 }
 
-func (e *extras) Ended(context.Context, *db.Tx, int64) error    { e.ended++; return nil }
-func (e *extras) Returned(context.Context, *db.Tx, int64) error { e.returned++; return nil }
-
 func withLimits(limits string) sale.Reservation {
-	n := ask("shop.test")
+	n := servicestest.Ask("shop.test")
 	n.Limits = json.RawMessage(limits)
 	return n
 }
 
 func (w *world) extend(id int64, price money.USDCents, raises map[string]int64) {
-	w.t.Helper()
-	w.in(func(ctx context.Context, tx *db.Tx) error {
+	w.T.Helper()
+	w.In(func(ctx context.Context, tx *db.Tx) error {
 		_, err := w.Extend(ctx, tx, id, price, raises)
 		return err
 	})
@@ -95,51 +89,51 @@ func TestAddonsAreRenewedWithTheirServiceAndRaiseItsLimits(t *testing.T) {
 		e := &extras{}
 		w.Addons = e
 		id := w.active(withLimits(`{"disk_mb":1000,"domains":-1}`))
-		before := w.jobs("services.limits")
+		before := w.Jobs("services.limits")
 		for range 2 { // the second time nothing differs
 			w.extend(id, 100, map[string]int64{"disk_mb": 500, "domains": 5, "mailboxes": 7})
 		}
-		if n := w.jobs("services.limits") - before; n != 1 {
+		if n := w.Jobs("services.limits") - before; n != 1 {
 			t.Errorf("%d jobs for the panel", n)
 		}
 		r := w.record(id)
 		var limits map[string]any
-		if err := json.Unmarshal([]byte(r.limits), &limits); err != nil {
+		if err := json.Unmarshal([]byte(r.Limits), &limits); err != nil {
 			t.Fatal(err)
 		}
-		if r.renewPrice != 599 || limits["disk_mb"] != 1500.0 || limits["domains"] != -1.0 || limits["mailboxes"] != nil {
-			t.Errorf("renewed for %d, limits %s", r.renewPrice, r.limits)
+		if r.RenewPrice != 599 || limits["disk_mb"] != 1500.0 || limits["domains"] != -1.0 || limits["mailboxes"] != nil {
+			t.Errorf("renewed for %d, limits %s", r.RenewPrice, r.Limits)
 		}
-		site, err := w.Site(t.Context(), w.db, 1, id)
+		site, err := w.Services.Site(t.Context(), w.DB, 1, id)
 		if err != nil || site.Limits["disk_mb"] != 1500 {
 			t.Errorf("the sections see %v, %v", site.Limits, err)
 		}
 
 		// What is not the price of all is refused; a dry run tells it.
 		w.refuses(id, "renew", `{"expected_usd_cents": 499}`, 422, "price_changed")
-		status, answer := w.post("own", id, "renew", `{"expected_usd_cents": 599}`)
-		sold := w.till.sales[0]
+		status, answer := w.Post("own", id, "renew", `{"expected_usd_cents": 599}`)
+		sold := w.Till.Sales[0]
 		if status != 200 || sold.Price != 499 || len(sold.Extras) != 1 || sold.Extras[0] != (sale.Extra{Title: "Disk", Quantity: 2, UnitPrice: 50}) || e.renewed != 1 {
 			t.Errorf("%d %v: %+v, %d renewed", status, answer, sold, e.renewed)
 		}
-		if r := w.record(id); !e.until.Equal(*r.expiresAt) || r.renewPrice != 599 {
-			t.Errorf("renewed until %s, the service until %s for %d", e.until, r.expiresAt, r.renewPrice)
+		if r := w.record(id); !e.until.Equal(*r.ExpiresAt) || r.RenewPrice != 599 {
+			t.Errorf("renewed until %s, the service until %s for %d", e.until, r.ExpiresAt, r.RenewPrice)
 		}
 		// Only the plan's money counts when the plan is changed.
-		if n := w.texts(`SELECT CAST(amount AS TEXT) FROM services_periods WHERE service_id = $1 ORDER BY id DESC LIMIT 1`, id); n[0] != "499" {
+		if n := w.Texts(`SELECT CAST(amount AS TEXT) FROM services_periods WHERE service_id = $1 ORDER BY id DESC LIMIT 1`, id); n[0] != "499" {
 			t.Errorf("the period was paid with %v", n)
 		}
-		status, answer = w.post("own", id, "renew", `{"period_months": 12, "dry_run": true}`)
+		status, answer = w.Post("own", id, "renew", `{"period_months": 12, "dry_run": true}`)
 		if total := answer["total"].(map[string]any)["usd_cents"]; status != 200 || total != 5790.0 {
 			t.Errorf("a year: %d %v", status, answer)
 		}
 
 		// The add-on stays when the plan changes.
-		if status, answer := w.post("own", id, "tariff", `{"plan_id": 4}`); status != 200 {
+		if status, answer := w.Post("own", id, "tariff", `{"plan_id": 4}`); status != 200 {
 			t.Fatalf("%d %v", status, answer)
 		}
-		if r := w.record(id); r.renewPrice != 1100 || r.planLimits != `{"disk_mb":1000,"domains":1}` || r.limits != `{"disk_mb":1500,"domains":6}` {
-			t.Errorf("renewed for %d, limits %s", r.renewPrice, r.limits)
+		if r := w.record(id); r.RenewPrice != 1100 || r.PlanLimits != `{"disk_mb":1000,"domains":1}` || r.Limits != `{"disk_mb":1500,"domains":6}` {
+			t.Errorf("renewed for %d, limits %s", r.RenewPrice, r.Limits)
 		}
 	})
 }
@@ -149,42 +143,17 @@ func TestWhatIsUsedOfAnAddonIsKept(t *testing.T) {
 	engines(t, func(t *testing.T, w *world) {
 		id := w.active(withLimits(`{"disk_mb":1000,"domains":1}`))
 		w.extend(id, 100, map[string]int64{"disk_mb": 500})
-		w.used.counts = map[string]int64{"disk_mb": 1200, "domains": 5} // beyond what has nothing to do with it
+		w.Used.Counts = map[string]int64{"disk_mb": 1200, "domains": 5} // beyond what has nothing to do with it
 		for more, allowed := range map[int64]bool{0: false, 100: false, 200: true, 500: true} {
-			err := w.CheckExtend(t.Context(), w.db, 1, id, map[string]int64{"disk_mb": more})
+			err := w.CheckExtend(t.Context(), w.DB, 1, id, map[string]int64{"disk_mb": more})
 			if allowed && err != nil || !allowed && !errors.Is(err, fault.DowngradeExceeds) {
 				t.Errorf("raised by %d: %v", more, err)
 			}
 		}
 		// A smaller plan that is large enough with what is raised will do: plan 4 has 1000.
-		w.used.counts = map[string]int64{"disk_mb": 1400}
-		if status, answer := w.post("own", id, "tariff", `{"plan_id": 4, "dry_run": true}`); status != 200 {
+		w.Used.Counts = map[string]int64{"disk_mb": 1400}
+		if status, answer := w.Post("own", id, "tariff", `{"plan_id": 4, "dry_run": true}`); status != 200 {
 			t.Errorf("%d %v", status, answer)
-		}
-	})
-}
-
-func TestAddonsHearOfTheEndAndTheReturnOfTheirService(t *testing.T) {
-	t.Parallel()
-	engines(t, func(t *testing.T, w *world) {
-		e := &extras{none: true}
-		w.Addons = e
-		id, k := w.terminating("shop.test")
-		k.kept = true
-		if _, err := w.prov.End(t.Context(), id, false); err != nil {
-			t.Fatal(err)
-		}
-		if e.ended != 1 || w.record(id).status != Terminated {
-			t.Errorf("%d ended", e.ended)
-		}
-		if err := w.order(w.Restore, id); err != nil {
-			t.Fatal(err)
-		}
-		if err := w.attempt(id, 1); err != nil {
-			t.Fatal(err)
-		}
-		if e.returned != 1 || w.record(id).status != Active {
-			t.Errorf("%d returned", e.returned)
 		}
 	})
 }

@@ -1,4 +1,4 @@
-package services
+package billing
 
 import (
 	"context"
@@ -10,21 +10,13 @@ import (
 	"time"
 
 	"stead.dev/stead/internal/commerce/sale"
+	"stead.dev/stead/internal/commerce/services"
 	"stead.dev/stead/internal/commerce/services/provisioning"
 	"stead.dev/stead/internal/hosting/site"
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/fault"
 	"stead.dev/stead/internal/platform/money"
 )
-
-// Usages tell what a service uses of its plan, by the names of the plan's limits.
-type Usages interface {
-	// Measure asks everybody who counts, the panel too; what nobody counts is left out. It is for
-	// requests that change nothing.
-	Measure(ctx context.Context, accountID, serviceID int64) (map[string]int64, error)
-	// Known is what is known without asking the panel.
-	Known(ctx context.Context, q db.Querier, serviceID int64) (map[string]int64, error)
-}
 
 // exceeded is a limit that a service is beyond.
 type exceeded struct {
@@ -37,7 +29,7 @@ type exceeded struct {
 func exceeds(limits json.RawMessage, used map[string]int64) ([]exceeded, error) {
 	var l map[string]int64
 	if err := json.Unmarshal(limits, &l); err != nil {
-		return nil, fmt.Errorf("services: limits of a plan: %w", err)
+		return nil, fmt.Errorf("billing: limits of a plan: %w", err)
 	}
 	over := []exceeded{}
 	for name, n := range used {
@@ -60,9 +52,9 @@ type tariffQuote struct {
 
 // quoteTariff prices the move to a plan at a moment: the new plan's cost for the time
 // that is left, less what was paid for that time.
-func (s *Service) quoteTariff(ctx context.Context, q db.Querier, r record, offer sale.Offer, used map[string]int64, now time.Time) (tariffQuote, error) {
+func (s *Service) quoteTariff(ctx context.Context, q db.Querier, r services.Row, offer sale.Offer, used map[string]int64, now time.Time) (tariffQuote, error) {
 	t := tariffQuote{offer: offer}
-	all, err := periodsAfter(ctx, q, r.id, now)
+	all, err := periodsAfter(ctx, q, r.ID, now)
 	if err != nil {
 		return t, err
 	}
@@ -70,17 +62,17 @@ func (s *Service) quoteTariff(ctx context.Context, q db.Querier, r record, offer
 	if err != nil {
 		return t, err
 	}
-	if t.cost, err = cost(offer.Price, offer.PeriodMonths, now, *r.expiresAt, beganOf(all)); err != nil {
+	if t.cost, err = cost(offer.Price, offer.PeriodMonths, now, *r.ExpiresAt, beganOf(all)); err != nil {
 		return t, err
 	}
 	t.charge, t.credit = max(0, t.cost-value), max(0, value-t.cost)
-	if t.toPay, err = s.gross(ctx, q, r.accountID, t.charge); err != nil {
+	if t.toPay, err = s.gross(ctx, q, r.AccountID, t.charge); err != nil {
 		return t, err
 	}
-	if t.toGive, err = s.gross(ctx, q, r.accountID, t.credit); err != nil {
+	if t.toGive, err = s.gross(ctx, q, r.AccountID, t.credit); err != nil {
 		return t, err
 	}
-	limits, err := r.raisedBy(string(offer.Limits))
+	limits, err := r.RaisedBy(string(offer.Limits))
 	if err != nil {
 		return t, err
 	}
@@ -89,14 +81,14 @@ func (s *Service) quoteTariff(ctx context.Context, q db.Querier, r record, offer
 }
 
 // movable tells whether the tariff of a service can change.
-func (r record) movable() bool { return r.status == Active || r.status == PastDue }
+func movable(r services.Row) bool { return r.Status == services.Active || r.Status == services.PastDue }
 
 // changeable says why the tariff of a service cannot change, or nil.
-func (r record) changeable() error {
+func changeable(r services.Row) error {
 	switch {
-	case r.movable():
+	case movable(r):
 		return nil
-	case r.status == Suspended:
+	case r.Status == services.Suspended:
 		return fault.ServiceSuspended.New()
 	default:
 		return fault.ServiceNotActive.New()
@@ -105,12 +97,12 @@ func (r record) changeable() error {
 
 // tariffs are the plans that one of the account's services may move to, with what
 // each would cost now.
-func (s *Service) tariffs(ctx context.Context, accountID, id int64) (record, []tariffQuote, error) {
-	r, err := getOwn(ctx, s.DB, accountID, id)
+func (s *Service) tariffs(ctx context.Context, accountID, id int64) (services.Row, []tariffQuote, error) {
+	r, err := s.Services.Find(ctx, s.DB, accountID, id)
 	if err != nil {
 		return r, nil, err
 	}
-	if !r.movable() {
+	if !movable(r) {
 		return r, nil, nil // to none, for now
 	}
 	used, err := s.Usages.Measure(ctx, accountID, id)
@@ -121,7 +113,7 @@ func (s *Service) tariffs(ctx context.Context, accountID, id int64) (record, []t
 	if err != nil {
 		return r, nil, err
 	}
-	now, err := s.now(ctx, s.DB, r)
+	now, err := s.Services.TimeOf(ctx, s.DB, r)
 	if err != nil {
 		return r, nil, err
 	}
@@ -146,16 +138,16 @@ type tariffWish struct {
 
 // quoteChange finds the plan that a service is to move to and prices the move, or
 // says why it cannot move there.
-func (s *Service) quoteChange(ctx context.Context, q db.Querier, r record, w tariffWish, now time.Time) (tariffQuote, error) {
-	if err := r.changeable(); err != nil {
+func (s *Service) quoteChange(ctx context.Context, q db.Querier, r services.Row, w tariffWish, now time.Time) (tariffQuote, error) {
+	if err := changeable(r); err != nil {
 		return tariffQuote{}, err
 	}
-	if !w.atRenewal && (r.status != Active || !r.expiresAt.After(now)) { // nothing is left that could cost more or less
-		return tariffQuote{}, ErrTariffNotAllowed.Wrapf("services: service %d is %s until %v", r.id, r.status, r.expiresAt)
+	if !w.atRenewal && (r.Status != services.Active || !r.ExpiresAt.After(now)) { // nothing is left that could cost more or less
+		return tariffQuote{}, ErrTariffNotAllowed.Wrapf("billing: service %d is %s until %v", r.ID, r.Status, r.ExpiresAt)
 	}
-	if w.atRenewal && r.pendingPaid() {
+	if w.atRenewal && pendingPaid(r) {
 		// The time after the change was paid at the price of the plan that waits. A change now settles that time at its own price.
-		return tariffQuote{}, ErrTariffNotAllowed.Wrapf("services: service %d was renewed for its next plan", r.id)
+		return tariffQuote{}, ErrTariffNotAllowed.Wrapf("billing: service %d was renewed for its next plan", r.ID)
 	}
 	offers, err := s.changes(ctx, q, r)
 	if err != nil {
@@ -163,12 +155,12 @@ func (s *Service) quoteChange(ctx context.Context, q db.Querier, r record, w tar
 	}
 	i := slices.IndexFunc(offers, func(o sale.Offer) bool { return o.PlanID == w.planID })
 	if i < 0 || !offers[i].Available {
-		return tariffQuote{}, ErrTariffNotAllowed.Wrapf("services: plan %d is not open to service %d", w.planID, r.id)
+		return tariffQuote{}, ErrTariffNotAllowed.Wrapf("billing: plan %d is not open to service %d", w.planID, r.ID)
 	}
 	if err := s.provided(ctx, q, r, offers[i]); err != nil {
 		return tariffQuote{}, err
 	}
-	used, err := s.Usages.Known(ctx, q, r.id)
+	used, err := s.Usages.Known(ctx, q, r.ID)
 	if err != nil {
 		return tariffQuote{}, err
 	}
@@ -186,28 +178,28 @@ func (s *Service) quoteChange(ctx context.Context, q db.Querier, r record, w tar
 }
 
 // provided refuses a plan that promises what no panel has.
-func (s *Service) provided(ctx context.Context, q db.Querier, r record, offer sale.Offer) error {
-	limits, err := site.ParseLimits(r.id, offer.Limits)
+func (s *Service) provided(ctx context.Context, q db.Querier, r services.Row, offer sale.Offer) error {
+	limits, err := site.ParseLimits(r.ID, offer.Limits)
 	if err != nil {
 		return err
 	}
-	return s.Provisioner.Check(ctx, q, provisioning.Placement{ServiceID: r.id, PlanID: offer.PlanID, Limits: limits, Sandbox: r.sandbox})
+	return s.Provisioner.Check(ctx, q, provisioning.Placement{ServiceID: r.ID, PlanID: offer.PlanID, Limits: limits, Sandbox: r.Sandbox})
 }
 
 // changeTariff moves one of the account's services to another plan: now, for what
 // the time that is left costs more, or with its next renewal. It answers the order,
 // 0 where nothing was sold.
 func (s *Service) changeTariff(ctx context.Context, tx *db.Tx, accountID, id int64, w tariffWish) (tariffQuote, int64, error) {
-	before, err := getOwn(ctx, tx, accountID, id)
+	before, err := s.Services.Find(ctx, tx, accountID, id)
 	if err != nil {
 		return tariffQuote{}, 0, err
 	}
-	leave, err := s.enter(ctx, tx, before)
+	leave, err := s.Services.EnterTime(ctx, tx, before)
 	if err != nil {
 		return tariffQuote{}, 0, err
 	}
 	defer leave()
-	if w.planID == before.planID {
+	if w.planID == before.PlanID {
 		return s.stay(ctx, tx, before)
 	}
 	t, err := s.quoteChange(ctx, tx, before, w, tx.Now)
@@ -217,16 +209,16 @@ func (s *Service) changeTariff(ctx context.Context, tx *db.Tx, accountID, id int
 	if w.atRenewal {
 		r, err := s.unmovedOne(ctx, tx, before)
 		if err == nil {
-			err = setPending(ctx, tx, id, &w.planID, r.expiresAt, &t.offer.Price)
+			err = s.Services.SetPending(ctx, tx, id, &w.planID, r.ExpiresAt, &t.offer.Price)
 		}
 		if err == nil {
-			err = s.tellUpdated(ctx, tx, id, map[string]any{"pending_plan_id": r.pendingPlanID})
+			err = s.Services.Tell(ctx, tx, "service.updated", id, map[string]any{"pending_plan_id": r.PendingPlanID})
 		}
 		return t, 0, err
 	}
 	orderID, err := s.sell(ctx, tx, sale.Sale{
-		AccountID: accountID, ServiceID: id, Kind: "tariff_change", Title: t.offer.PlanName, Domain: before.domain,
-		PlanID: w.planID, PeriodMonths: before.periodMonths, Price: t.cost, Discount: t.cost - t.charge, Credit: t.credit, Keyed: w.keyed, ClientRef: before.clientRef,
+		AccountID: accountID, ServiceID: id, Kind: "tariff_change", Title: t.offer.PlanName, Domain: before.Domain,
+		PlanID: w.planID, PeriodMonths: before.PeriodMonths, Price: t.cost, Discount: t.cost - t.charge, Credit: t.credit, Keyed: w.keyed, ClientRef: before.ClientRef,
 	})
 	if err != nil {
 		return t, 0, err
@@ -241,111 +233,104 @@ func (s *Service) changeTariff(ctx context.Context, tx *db.Tx, accountID, id int
 	}
 	// What a refund took back meanwhile is not given back once more.
 	if value, err := worth(paid, tx.Now); err != nil || value != t.cost-t.charge+t.credit {
-		return t, 0, errors.Join(err, fault.Conflict.Wrap(errMoved))
+		return t, 0, errors.Join(err, fault.Conflict.Wrapf("billing: the paid time of service %d changed meanwhile", id))
 	}
 	if err := cutPeriods(ctx, tx, id, paid, tx.Now); err != nil {
 		return t, 0, err
 	}
-	if err := insertRest(ctx, tx, id, tx.Now, *r.expiresAt, beganOf(paid), t.cost); err != nil {
+	if err := insertRest(ctx, tx, id, tx.Now, *r.ExpiresAt, beganOf(paid), t.cost); err != nil {
 		return t, 0, err
 	}
 	return t, orderID, s.move(ctx, tx, r, t.offer)
 }
 
+// unmovedOne is services.Unmoved for one service.
+func (s *Service) unmovedOne(ctx context.Context, tx *db.Tx, before services.Row) (services.Row, error) {
+	locked, err := s.Services.Unmoved(ctx, tx, []services.Row{before})
+	if err != nil {
+		return services.Row{}, err
+	}
+	return locked[0], nil
+}
+
 // pendingPaid reports whether time after the change to the pending plan is paid. It was paid at that plan's price, so the
 // change can then be neither taken back nor replaced by another one that waits.
-func (r record) pendingPaid() bool {
-	return r.pendingPlanID != nil && r.expiresAt.After(*r.pendingPlanAt)
+func pendingPaid(r services.Row) bool {
+	return r.PendingPlanID != nil && r.ExpiresAt.After(*r.PendingPlanAt)
 }
 
 // dropPending takes a change back that cannot be.
-func (s *Service) dropPending(ctx context.Context, tx *db.Tx, r record) error {
-	if err := setPending(ctx, tx, r.id, nil, nil, nil); err != nil {
+func (s *Service) dropPending(ctx context.Context, tx *db.Tx, r services.Row) error {
+	if err := s.Services.SetPending(ctx, tx, r.ID, nil, nil, nil); err != nil {
 		return err
 	}
-	now, err := get(ctx, tx, r.id)
-	if err != nil {
-		return err
-	}
-	return s.emit(ctx, tx, "service.tariff_change_failed", now, map[string]any{"pending_plan_id": r.pendingPlanID})
+	return s.Services.Tell(ctx, tx, "service.tariff_change_failed", r.ID, map[string]any{"pending_plan_id": r.PendingPlanID})
 }
 
 // stay takes back a change that was to come with the next renewal.
-func (s *Service) stay(ctx context.Context, tx *db.Tx, before record) (tariffQuote, int64, error) {
-	r, err := lock(ctx, tx, before.id)
+func (s *Service) stay(ctx context.Context, tx *db.Tx, before services.Row) (tariffQuote, int64, error) {
+	r, err := s.Services.Lock(ctx, tx, before.ID)
 	if err != nil {
 		return tariffQuote{}, 0, err
 	}
-	if r.pendingPlanID == nil {
-		return tariffQuote{}, 0, ErrTariffNotAllowed.Wrapf("services: service %d has that plan", r.id)
+	if r.PendingPlanID == nil {
+		return tariffQuote{}, 0, ErrTariffNotAllowed.Wrapf("billing: service %d has that plan", r.ID)
 	}
-	if r.pendingPaid() {
+	if pendingPaid(r) {
 		// The time after the change was paid at the other plan's price.
-		return tariffQuote{}, 0, ErrTariffNotAllowed.Wrapf("services: service %d was renewed for its next plan", r.id)
+		return tariffQuote{}, 0, ErrTariffNotAllowed.Wrapf("billing: service %d was renewed for its next plan", r.ID)
 	}
-	if err := setPending(ctx, tx, r.id, nil, nil, nil); err != nil {
+	if err := s.Services.SetPending(ctx, tx, r.ID, nil, nil, nil); err != nil {
 		return tariffQuote{}, 0, err
 	}
 	offer := sale.Offer{
-		PlanID: r.planID, PlanSlug: r.planSlug, PlanName: r.planName, PeriodMonths: r.periodMonths, Price: r.renewPrice - r.addonPrice,
-		Limits: json.RawMessage(r.limits), Available: true,
+		PlanID: r.PlanID, PlanSlug: r.PlanSlug, PlanName: r.PlanName, PeriodMonths: r.PeriodMonths, Price: r.RenewPrice - r.AddonPrice,
+		Limits: json.RawMessage(r.Limits), Available: true,
 	}
-	return tariffQuote{offer: offer}, 0, s.tellUpdated(ctx, tx, r.id, map[string]any{"pending_plan_id": r.pendingPlanID})
-}
-
-func (s *Service) tellUpdated(ctx context.Context, tx *db.Tx, id int64, previous map[string]any) error {
-	now, err := get(ctx, tx, id)
-	if err != nil {
-		return err
-	}
-	return s.emit(ctx, tx, "service.updated", now, previous)
+	return tariffQuote{offer: offer}, 0, s.Services.Tell(ctx, tx, "service.updated", r.ID, map[string]any{"pending_plan_id": r.PendingPlanID})
 }
 
 // move gives a locked service another plan, and has the panel follow.
-func (s *Service) move(ctx context.Context, tx *db.Tx, r record, offer sale.Offer) error {
-	taken, err := s.Plans.Take(ctx, tx, r.accountID, offer.PlanID, r.id)
+func (s *Service) move(ctx context.Context, tx *db.Tx, r services.Row, offer sale.Offer) error {
+	taken, err := s.Plans.Take(ctx, tx, r.AccountID, offer.PlanID, r.ID)
 	if err != nil {
 		return err
 	}
 	if !taken {
-		return ErrTariffNotAllowed.Wrapf("services: plan %d is sold out", offer.PlanID)
+		return ErrTariffNotAllowed.Wrapf("billing: plan %d is sold out", offer.PlanID)
 	}
-	if err := s.Plans.Return(ctx, tx, r.planID, r.id); err != nil {
+	if err := s.Plans.Return(ctx, tx, r.PlanID, r.ID); err != nil {
 		return err
 	}
-	if err := setPlan(ctx, tx, r.id, offer); err != nil {
+	if err := s.Services.SetPlan(ctx, tx, r.ID, offer); err != nil {
 		return err
 	}
-	now, err := get(ctx, tx, r.id)
-	if err != nil {
+	if err := s.Services.Tell(ctx, tx, "service.tariff_changed", r.ID, map[string]any{"plan_id": r.PlanID}); err != nil {
 		return err
 	}
-	if err := s.emit(ctx, tx, "service.tariff_changed", now, map[string]any{"plan_id": r.planID}); err != nil {
-		return err
-	}
-	return s.Provisioner.EnqueueLimits(ctx, tx, r.id)
+	return s.Provisioner.EnqueueLimits(ctx, tx, r.ID)
 }
 
 // applyPending moves a service whose next period was paid for another plan, and has
 // begun, to that plan. A plan that is no longer to be had fails the change; the
 // service keeps its own, and what the other one cost more comes back.
 func (s *Service) applyPending(ctx context.Context, tx *db.Tx, id int64) error {
-	return s.change(ctx, tx, id, func(r record) error { return s.applyDue(ctx, tx, r) })
+	return s.Services.Change(ctx, tx, id, func(r services.Row) error { return s.applyDue(ctx, tx, r) })
 }
 
-func (s *Service) applyDue(ctx context.Context, tx *db.Tx, r record) error {
-	if r.pendingPlanID == nil || r.pendingPlanAt.After(tx.Now) || !r.expiresAt.After(tx.Now) {
+func (s *Service) applyDue(ctx context.Context, tx *db.Tx, r services.Row) error {
+	if r.PendingPlanID == nil || r.PendingPlanAt.After(tx.Now) || !r.ExpiresAt.After(tx.Now) {
 		return nil
 	}
-	offer, err := s.offer(ctx, tx, r.accountID, *r.pendingPlanID, r.periodMonths)
+	offer, err := s.offer(ctx, tx, r.AccountID, *r.PendingPlanID, r.PeriodMonths)
 	if err != nil && !errors.Is(err, fault.Validation) {
 		return err
 	}
-	if err := setPending(ctx, tx, r.id, nil, nil, nil); err != nil {
+	if err := s.Services.SetPending(ctx, tx, r.ID, nil, nil, nil); err != nil {
 		return err
 	}
-	if r.pendingPrice != nil { // the price that its owner agreed to
-		offer.Price = *r.pendingPrice
+	if r.PendingPrice != nil { // the price that its owner agreed to
+		offer.Price = *r.PendingPrice
 	}
 	if err == nil {
 		err = tx.Savepoint(ctx, func(ctx context.Context) error { return s.move(ctx, tx, r, offer) })
@@ -354,7 +339,7 @@ func (s *Service) applyDue(ctx context.Context, tx *db.Tx, r record) error {
 		if err := s.payBack(ctx, tx, r); err != nil {
 			return err
 		}
-		return s.emit(ctx, tx, "service.tariff_change_failed", r, map[string]any{"pending_plan_id": r.pendingPlanID})
+		return s.Services.Tell(ctx, tx, "service.tariff_change_failed", r.ID, map[string]any{"pending_plan_id": r.PendingPlanID})
 	}
 	return err
 }
@@ -362,8 +347,8 @@ func (s *Service) applyDue(ctx context.Context, tx *db.Tx, r record) error {
 // payBack gives back what the time of a locked service was paid more than its own plan costs, for one that it does not
 // get. What was paid less is its owner's luck. The wallet's row comes after the service's here: who would then wait for
 // each other in a circle is run again.
-func (s *Service) payBack(ctx context.Context, tx *db.Tx, r record) error {
-	paid, err := periodsAfter(ctx, tx, r.id, tx.Now)
+func (s *Service) payBack(ctx context.Context, tx *db.Tx, r services.Row) error {
+	paid, err := periodsAfter(ctx, tx, r.ID, tx.Now)
 	if err != nil {
 		return err
 	}
@@ -371,19 +356,19 @@ func (s *Service) payBack(ctx context.Context, tx *db.Tx, r record) error {
 	if err != nil {
 		return err
 	}
-	own, err := cost(r.renewPrice-r.addonPrice, r.periodMonths, tx.Now, *r.expiresAt, beganOf(paid))
+	own, err := cost(r.RenewPrice-r.AddonPrice, r.PeriodMonths, tx.Now, *r.ExpiresAt, beganOf(paid))
 	if err != nil || value <= own {
 		return err
 	}
 	_, err = s.sell(ctx, tx, sale.Sale{
-		AccountID: r.accountID, ServiceID: r.id, Kind: "tariff_change", Title: r.planName, Domain: r.domain, PlanID: r.planID,
-		PeriodMonths: r.periodMonths, Price: own, Discount: own, Credit: value - own, ClientRef: r.clientRef,
+		AccountID: r.AccountID, ServiceID: r.ID, Kind: "tariff_change", Title: r.PlanName, Domain: r.Domain, PlanID: r.PlanID,
+		PeriodMonths: r.PeriodMonths, Price: own, Discount: own, Credit: value - own, ClientRef: r.ClientRef,
 	})
 	if err == nil {
-		err = cutPeriods(ctx, tx, r.id, paid, tx.Now)
+		err = cutPeriods(ctx, tx, r.ID, paid, tx.Now)
 	}
 	if err == nil {
-		err = insertRest(ctx, tx, r.id, tx.Now, *r.expiresAt, beganOf(paid), own)
+		err = insertRest(ctx, tx, r.ID, tx.Now, *r.ExpiresAt, beganOf(paid), own)
 	}
 	return err
 }
@@ -397,13 +382,13 @@ func (s *Service) ApplyTariffs(ctx context.Context) error {
 	for more, after := true, int64(0); more; {
 		ids, err := tariffsDue(ctx, s.DB, s.Clock.Now(), after, tariffBatch)
 		if err != nil {
-			return errors.Join(failed, fmt.Errorf("services: tariffs: %w", err))
+			return errors.Join(failed, fmt.Errorf("billing: tariffs: %w", err))
 		}
 		for _, id := range ids {
 			after = id
 			err := s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error { return s.applyPending(ctx, tx, id) })
 			if err != nil {
-				failed = errors.Join(failed, fmt.Errorf("services: tariff of service %d: %w", id, err))
+				failed = errors.Join(failed, fmt.Errorf("billing: tariff of service %d: %w", id, err))
 			}
 		}
 		more = len(ids) == tariffBatch
@@ -411,36 +396,18 @@ func (s *Service) ApplyTariffs(ctx context.Context) error {
 	return failed
 }
 
-type tariffsArgs struct{}
-
-func (tariffsArgs) Kind() string { return "services.apply_tariffs" }
-
-// setRenewed writes what prolong made of services.
-func setRenewed(ctx context.Context, tx *db.Tx, all []record) error {
-	var rows db.Values
-	for _, r := range all {
-		rows.Add(r.id, r.expiresAt, r.status, r.nextRenewalAttemptAt, tx.Now)
+// ApplyTariffsOf is ApplyTariffs for a sandbox, whose time is now.
+func (s *Service) ApplyTariffsOf(ctx context.Context, accountID int64, now time.Time) error {
+	ids, err := db.Collect(ctx, s.DB, func(row db.Row) (id int64, err error) {
+		err = row.Scan(&id)
+		return id, err
+	}, `SELECT id FROM services WHERE account_id = $1 AND sandbox AND pending_plan_at IS NOT NULL AND pending_plan_at <= $2
+		AND expires_at > $2 AND status IN ('active', 'past_due', 'suspended') ORDER BY id`, accountID, now)
+	for _, id := range ids {
+		if err == nil {
+			err = s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error { return s.applyPending(ctx, tx, id) })
+		}
 	}
-	table, args := rows.Table(tx)
-	return tx.Queue(ctx, nil, `WITH now (id, expires_at, status, attempt_at, at) AS (`+table+`)
-		UPDATE services SET expires_at = now.expires_at, status = now.status, next_renewal_attempt_at = now.attempt_at, step_at = now.at,
-			suspend_reason = NULL, suspended_at = NULL, grace_until = NULL, terminates_at = NULL, ends_at_expiry = FALSE,
-			reminded = NULL, warned = NULL, renewal_failure = NULL, renewal_failed_at = NULL
-		FROM now WHERE services.id = now.id`, args...)
-}
-
-// setPending notes the plan that comes with the next renewal, and its price; nil takes it back.
-func setPending(ctx context.Context, tx *db.Tx, id int64, planID *int64, at *time.Time, price *money.USDCents) error {
-	_, err := tx.Exec(ctx, `UPDATE services SET pending_plan_id = $1, pending_plan_at = $2, pending_price = $3 WHERE id = $4`, planID, at, price, id)
-	return err
-}
-
-// setPlan makes a service one of another plan. A change that was to come is
-// overtaken by it.
-func setPlan(ctx context.Context, tx *db.Tx, id int64, o sale.Offer) error {
-	_, err := tx.Exec(ctx, `UPDATE services SET plan_id = $1, plan_slug = $2, plan_name = $3, limits = $4, renew_price = $5 + addon_price,
-			pending_plan_id = NULL, pending_plan_at = NULL, pending_price = NULL WHERE id = $6`,
-		o.PlanID, o.PlanSlug, o.PlanName, string(o.Limits), o.Price, id)
 	return err
 }
 

@@ -1,9 +1,10 @@
-package services
+package billing
 
 import (
 	"context"
 	"testing"
 
+	"stead.dev/stead/internal/commerce/services/servicestest"
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/money"
 )
@@ -19,7 +20,7 @@ func TestAResellerPaysWholesaleForWhatComes(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, w *world) {
 		w.Rates = rates{}
-		own, others := w.active(ask("own.test")), ask("others.test")
+		own, others := w.active(servicestest.Ask("own.test")), servicestest.Ask("others.test")
 		others.AccountID = 2
 		other := w.active(others)
 		for _, c := range []struct {
@@ -31,7 +32,7 @@ func TestAResellerPaysWholesaleForWhatComes(t *testing.T) {
 			{1, own, 12, 3327}, // 4990 less 33.33 %, 3326.83, rounded up
 			{2, other, 12, 4990},
 		} {
-			w.in(func(ctx context.Context, tx *db.Tx) error {
+			w.In(func(ctx context.Context, tx *db.Tx) error {
 				quote, _, err := w.renew(ctx, tx, c.account, c.id, renewalWish{months: c.months})
 				if quote.price != c.want {
 					t.Errorf("service %d for %d months costs %d, want %d", c.id, c.months, quote.price, c.want)
@@ -51,12 +52,12 @@ func TestAResellerPaysWholesaleForWhatComes(t *testing.T) {
 				}
 			}
 		}
-		w.in(func(ctx context.Context, tx *db.Tx) error {
+		w.In(func(ctx context.Context, tx *db.Tx) error {
 			_, _, err := w.changeTariff(ctx, tx, 1, own, tariffWish{planID: 4})
 			return err
 		})
-		if r := w.record(own); r.planID != 4 || r.renewPrice != 667 {
-			t.Errorf("plan %d renews for %d, want what the reseller pays", r.planID, r.renewPrice)
+		if r := w.record(own); r.PlanID != 4 || r.RenewPrice != 667 {
+			t.Errorf("plan %d renews for %d, want what the reseller pays", r.PlanID, r.RenewPrice)
 		}
 	})
 }

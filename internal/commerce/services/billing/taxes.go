@@ -1,10 +1,11 @@
-package services
+package billing
 
 import (
 	"context"
 	"fmt"
 
 	"stead.dev/stead/internal/commerce/sale"
+	"stead.dev/stead/internal/commerce/services"
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/money"
 )
@@ -34,19 +35,8 @@ func gross(price money.USDCents, by money.Tax) (money.USDCents, error) {
 	return price.Add(on)
 }
 
-// Balances tells what an account can spend.
-type Balances interface {
-	Balance(ctx context.Context, q db.Querier, accountID int64) (money.USDCents, error)
-}
-
-// Funds are what an account can spend, and the tax that comes on top of what it buys.
-type Funds struct {
-	Balance money.USDCents
-	Tax     money.Tax
-}
-
-// Funds reads those of an account.
-func (s *Service) Funds(ctx context.Context, q db.Querier, accountID int64) (f Funds, err error) {
+// Funds reads what an account can spend.
+func (s *Service) Funds(ctx context.Context, q db.Querier, accountID int64) (f sale.Funds, err error) {
 	if f.Balance, err = s.Balances.Balance(ctx, q, accountID); err != nil {
 		return f, err
 	}
@@ -54,14 +44,8 @@ func (s *Service) Funds(ctx context.Context, q db.Querier, accountID int64) (f F
 	return f, err
 }
 
-// covers tells whether what there is to spend pays for a price.
-func (f Funds) covers(price money.USDCents) bool {
-	on, _, err := f.Tax.Of(price)
-	return err == nil && price <= f.Balance-on
-}
-
 // RenewalCost is what the renewal of a service costs with the tax on top, in SQL, of which a parameter is the rate.
 // It rounds as money.Tax does.
 func RenewalCost(parameter int) string {
-	return fmt.Sprintf(`(`+NextPrice+` + (`+NextPrice+` * $%d + 5000) / 10000)`, parameter)
+	return fmt.Sprintf(`(`+services.NextPrice+` + (`+services.NextPrice+` * $%d + 5000) / 10000)`, parameter)
 }

@@ -1,6 +1,10 @@
-package services
+package billing
 
-import "testing"
+import (
+	"testing"
+
+	"stead.dev/stead/internal/commerce/services/servicestest"
+)
 
 // TestAPaidTariffChangeIsNotReplaced: the time after the change was paid at the price of the plan that waits. Another one that
 // waits would give that time to the plan of today, at that price.
@@ -15,14 +19,14 @@ func TestAPaidTariffChangeIsNotReplaced(t *testing.T) {
 			{"cheaper.test", 5, `{"plan_id":5,"when":"renewal"}`},
 			{"dearer.test", 4, `{"plan_id":4,"when":"renewal"}`},
 		} {
-			id := w.active(ask(c.domain))
-			end := *w.record(id).expiresAt
-			w.post("own", id, "tariff", `{"plan_id":4,"when":"renewal"}`)
-			if status, answer := w.post("own", id, "tariff", c.tariff); status != 200 { // nothing is paid yet
+			id := w.active(servicestest.Ask(c.domain))
+			end := *w.record(id).ExpiresAt
+			w.Post("own", id, "tariff", `{"plan_id":4,"when":"renewal"}`)
+			if status, answer := w.Post("own", id, "tariff", c.tariff); status != 200 { // nothing is paid yet
 				t.Fatalf("%d %v", status, answer)
 			}
 			for range 2 {
-				if status, answer := w.post("own", id, "renew", `{}`); status != 200 {
+				if status, answer := w.Post("own", id, "renew", `{}`); status != 200 {
 					t.Fatalf("%d %v", status, answer)
 				}
 			}
@@ -31,14 +35,14 @@ func TestAPaidTariffChangeIsNotReplaced(t *testing.T) {
 			} {
 				w.refuses(id, "tariff", body, 422, "tariff_change_not_allowed")
 			}
-			w.clk.Set(end)
+			w.Clk.Set(end)
 			if err := w.ApplyTariffs(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 			r := w.record(id)
-			w.same(c.domain, []int64{c.waiting, int64(planPrices[c.waiting])}, []int64{r.planID, int64(r.renewPrice)})
+			w.Same(c.domain, []int64{c.waiting, int64(servicestest.PlanPrices[c.waiting])}, []int64{r.PlanID, int64(r.RenewPrice)})
 			// From then on another one may wait.
-			if status, answer := w.post("own", id, "tariff", `{"plan_id":3,"when":"renewal"}`); status != 200 {
+			if status, answer := w.Post("own", id, "tariff", `{"plan_id":3,"when":"renewal"}`); status != 200 {
 				t.Errorf("%d %v", status, answer)
 			}
 		}
@@ -50,17 +54,17 @@ func TestAPaidTariffChangeIsNotReplaced(t *testing.T) {
 func TestAPaidTariffChangeIsSettledByAChangeNow(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, w *world) {
-		n := ask("a.test")
+		n := servicestest.Ask("a.test")
 		n.FirstPrice = 499
 		id := w.active(n)
-		w.post("own", id, "tariff", `{"plan_id":5,"when":"renewal"}`)
-		w.post("own", id, "renew", `{}`)
-		if status, answer := w.post("own", id, "tariff", `{"plan_id":4}`); status != 200 {
+		w.Post("own", id, "tariff", `{"plan_id":5,"when":"renewal"}`)
+		w.Post("own", id, "renew", `{}`)
+		if status, answer := w.Post("own", id, "tariff", `{"plan_id":4}`); status != 200 {
 			t.Fatalf("%d %v", status, answer)
 		}
-		sold := w.till.sales[1]
-		w.same("paid for two months of plan 4", []int64{2000, 599}, []int64{int64(sold.Price), int64(sold.Discount)})
-		if r := w.record(id); r.planID != 4 || r.pendingPlanID != nil {
+		sold := w.Till.Sales[1]
+		w.Same("paid for two months of plan 4", []int64{2000, 599}, []int64{int64(sold.Price), int64(sold.Discount)})
+		if r := w.record(id); r.PlanID != 4 || r.PendingPlanID != nil {
 			t.Errorf("%+v", r)
 		}
 	})

@@ -1,4 +1,4 @@
-package services
+package billing
 
 import (
 	"context"
@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"testing"
 
+	"stead.dev/stead/internal/commerce/sale"
+	"stead.dev/stead/internal/commerce/services/servicestest"
 	"stead.dev/stead/internal/platform/clock"
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/money"
@@ -38,7 +40,7 @@ func TestWhatARenewalCostsIsTheSameInSQL(t *testing.T) {
 				if err != nil || got != price+on {
 					t.Errorf("%d at %d: %d, %v; want %d", price, rate, got, err, price+on)
 				}
-				if has := (Funds{price + on, money.Tax{BasisPoints: rate}}); !has.covers(price) || has.covers(price+1) {
+				if has := (sale.Funds{Balance: price + on, Tax: money.Tax{BasisPoints: rate}}); !has.Covers(price) || has.Covers(price+1) {
 					t.Errorf("%d at %d: what covers it is not the least that does", price, rate)
 				}
 			}
@@ -49,30 +51,30 @@ func TestWhatARenewalCostsIsTheSameInSQL(t *testing.T) {
 func TestTaxCountsInWhatIsShownAndExpected(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, w *world) {
-		id := w.active(ask("a.test"))
+		id := w.active(servicestest.Ask("a.test"))
 		w.Taxes = levy(1200)
-		status, answer := w.post("own", id, "renew", `{"dry_run":true}`)
+		status, answer := w.Post("own", id, "renew", `{"dry_run":true}`)
 		if total, _ := answer["total"].(map[string]any); status != 200 || total["usd_cents"] != 559.0 { // 499 and 12 %
 			t.Errorf("%d %v", status, answer)
 		}
 		w.refuses(id, "renew", `{"expected_usd_cents":499}`, 422, "price_changed")
-		if status, answer := w.post("own", id, "renew", `{"expected_usd_cents":559}`); status != 200 || w.till.sales[0].Price != 499 {
-			t.Errorf("%d %v, sold for %v", status, answer, w.till.sales)
+		if status, answer := w.Post("own", id, "renew", `{"expected_usd_cents":559}`); status != 200 || w.Till.Sales[0].Price != 499 {
+			t.Errorf("%d %v, sold for %v", status, answer, w.Till.Sales)
 		}
-		due, err := w.DueRenewals(t.Context(), w.db, 1, 365)
+		due, err := w.DueRenewals(t.Context(), w.DB, 1, 365)
 		if err != nil || due != 559 {
 			t.Errorf("%d is due: %v", due, err)
 		}
-		w.clk.Advance(w.record(id).expiresAt.Sub(w.clk.Now()) / 2)
-		_, answer = w.post("own", id, "tariff", `{"plan_id":4,"dry_run":true}`)
+		w.Clk.Advance(w.record(id).ExpiresAt.Sub(w.Clk.Now()) / 2)
+		_, answer = w.Post("own", id, "tariff", `{"plan_id":4,"dry_run":true}`)
 		tariff, _ := answer["tariff"].(map[string]any)
 		charge, _ := tariff["charge"].(map[string]any)
 		cents, _ := charge["usd_cents"].(float64)
 		w.refuses(id, "tariff", fmt.Sprintf(`{"plan_id":4,"expected_usd_cents":%.0f}`, cents-1), http.StatusUnprocessableEntity, "price_changed")
-		if status, _ := w.post("own", id, "tariff", fmt.Sprintf(`{"plan_id":4,"expected_usd_cents":%.0f}`, cents)); status != 200 {
+		if status, _ := w.Post("own", id, "tariff", fmt.Sprintf(`{"plan_id":4,"expected_usd_cents":%.0f}`, cents)); status != 200 {
 			t.Errorf("%d", status)
 		}
-		sold := w.till.sales[len(w.till.sales)-1]
+		sold := w.Till.Sales[len(w.Till.Sales)-1]
 		if on, _, _ := (money.Tax{BasisPoints: 1200}).Of(sold.Price - sold.Discount); float64(sold.Price-sold.Discount+on) != cents {
 			t.Errorf("shown were %v, sold was %+v", cents, sold)
 		}
@@ -82,23 +84,23 @@ func TestTaxCountsInWhatIsShownAndExpected(t *testing.T) {
 func TestWhatWasGivenBackIsNotGivenBackByAnotherPlan(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, w *world) {
-		n := ask("a.test")
+		n := servicestest.Ask("a.test")
 		n.FirstPrice = 499
 		id := w.active(n)
-		w.post("own", id, "renew", `{}`)
+		w.Post("own", id, "renew", `{}`)
 		worthNow := func() money.USDCents {
-			all, err := periodsAfter(t.Context(), w.db, id, w.clk.Now())
+			all, err := periodsAfter(t.Context(), w.DB, id, w.Clk.Now())
 			if err != nil {
 				t.Fatal(err)
 			}
-			sum, err := worth(all, w.clk.Now())
+			sum, err := worth(all, w.Clk.Now())
 			if err != nil {
 				t.Fatal(err)
 			}
 			return sum
 		}
 		for _, c := range []struct{ back, left money.USDCents }{{100, 898}, {500, 398}, {5000, 0}, {1, 0}} {
-			err := w.db.InTx(t.Context(), func(ctx context.Context, tx *db.Tx) error { return w.TakeBack(ctx, tx, id, c.back) })
+			err := w.DB.InTx(t.Context(), func(ctx context.Context, tx *db.Tx) error { return w.TakeBack(ctx, tx, id, c.back) })
 			if got := worthNow(); err != nil || got != c.left {
 				t.Errorf("after %d were given back the time is worth %d, want %d: %v", c.back, got, c.left, err)
 			}

@@ -1,9 +1,10 @@
-package services
+package billing
 
 import (
 	"context"
 	"time"
 
+	"stead.dev/stead/internal/commerce/services"
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/money"
 )
@@ -22,11 +23,11 @@ type Quote struct {
 // QuoteRenewal prices the renewal of one of the account's services, or refuses as that would. 0 months are
 // its own period.
 func (s *Service) QuoteRenewal(ctx context.Context, q db.Querier, accountID, id int64, months int) (Quote, error) {
-	r, err := getOwn(ctx, q, accountID, id)
+	r, err := s.Services.Find(ctx, q, accountID, id)
 	if err != nil {
 		return Quote{}, err
 	}
-	now, err := s.now(ctx, q, r)
+	now, err := s.Services.TimeOf(ctx, q, r)
 	if err != nil {
 		return Quote{}, err
 	}
@@ -37,17 +38,17 @@ func (s *Service) QuoteRenewal(ctx context.Context, q db.Querier, accountID, id 
 // QuoteTariff prices the move of one of the account's services to another plan now, or refuses as that
 // would.
 func (s *Service) QuoteTariff(ctx context.Context, q db.Querier, accountID, id, planID int64) (Quote, error) {
-	r, err := getOwn(ctx, q, accountID, id)
+	r, err := s.Services.Find(ctx, q, accountID, id)
 	if err != nil {
 		return Quote{}, err
 	}
-	now, err := s.now(ctx, q, r)
+	now, err := s.Services.TimeOf(ctx, q, r)
 	if err != nil {
 		return Quote{}, err
 	}
 	t, err := s.quoteChange(ctx, q, r, tariffWish{planID: planID}, now)
 	return Quote{
-		Title: t.offer.PlanName, PlanID: planID, PeriodMonths: r.periodMonths, Price: t.cost, Discount: t.cost - t.charge, Tax: t.toPay - t.charge,
+		Title: t.offer.PlanName, PlanID: planID, PeriodMonths: r.PeriodMonths, Price: t.cost, Discount: t.cost - t.charge, Tax: t.toPay - t.charge,
 		Credit: t.toGive,
 	}, err
 }
@@ -59,7 +60,7 @@ func (s *Service) DueRenewals(ctx context.Context, q db.Querier, accountID int64
 	if err != nil {
 		return 0, err
 	}
-	now, err := s.Now(ctx, q, accountID)
+	now, err := s.Services.Now(ctx, q, accountID)
 	if err != nil {
 		return 0, err
 	}
@@ -70,6 +71,6 @@ func (s *Service) DueRenewals(ctx context.Context, q db.Querier, accountID int64
 // are due by the given time.
 func dueRenewals(ctx context.Context, q db.Querier, accountID int64, by time.Time, added int) (sum money.USDCents, err error) {
 	err = q.QueryRow(ctx, `SELECT CAST(COALESCE(SUM(`+RenewalCost(3)+`), 0) AS BIGINT) FROM services
-		WHERE account_id = $1 AND expires_at <= $2 AND `+Renewing, accountID, by, added).Scan(&sum)
+		WHERE account_id = $1 AND expires_at <= $2 AND `+services.Renewing, accountID, by, added).Scan(&sum)
 	return sum, err
 }
