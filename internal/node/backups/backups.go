@@ -392,10 +392,13 @@ func (d *Driver) startBackup(ref string, in panel.BackupRequest) (panel.BackupTa
 	return d.begin(t)
 }
 
+// knownParts are all parts in their fixed order.
+var knownParts = append(slices.Clone(panel.BackupParts), panel.PartLogs)
+
 // sorted returns the parts in their fixed order.
 func sorted(parts []panel.BackupPart) ([]panel.BackupPart, error) {
 	var all []panel.BackupPart
-	for _, p := range panel.BackupParts {
+	for _, p := range knownParts {
 		if slices.Contains(parts, p) {
 			all = append(all, p)
 		}

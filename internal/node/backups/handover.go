@@ -73,7 +73,11 @@ func (d *Driver) adopt(ctx context.Context, ref string, data panel.Passport) err
 	if err := d.cfg.Store.Borrow(ref, t.handles(), of.Secrets); err != nil {
 		return err
 	}
-	for _, p := range t.Parts {
+	parts := t.Parts
+	if a, err := d.cfg.Accounts(ref); err == nil && a.Arriving && t.find(panel.PartLogs) != nil {
+		parts = nil // the last copy of a move: customers wait, and the restore reads it whole before it changes anything
+	}
+	for _, p := range parts {
 		if err := d.reachable(ctx, t, p); err != nil {
 			return fmt.Errorf("%s: %w", p.Part, err)
 		}
@@ -92,7 +96,7 @@ func checkAdopted(ref string, t task) error {
 	}
 	seen := map[panel.BackupPart]bool{}
 	for _, p := range t.Parts {
-		if !slices.Contains(panel.BackupParts, p.Part) || seen[p.Part] {
+		if !slices.Contains(knownParts, p.Part) || seen[p.Part] {
 			return fmt.Errorf("%w: part %q", panel.ErrInvalid, p.Part)
 		}
 		seen[p.Part] = true

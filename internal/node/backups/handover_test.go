@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"stead.dev/stead/internal/platform/testkit"
@@ -78,6 +79,52 @@ func TestAnotherMachineRestoresABackup(t *testing.T) {
 		second.bringBack("1", panel.RestoreRequest{ID: "r2", Backup: "b2", Parts: []panel.BackupPart{panel.PartFiles}})
 		if got := second.page("1"); got != "of the second machine" {
 			t.Errorf("the page is %q", got)
+		}
+	})
+}
+
+// TestACopyOfAMoveHasTemporaryContent: the logs and the sessions of an account go along to another machine, and a second copy
+// takes the place of the first. No other backup has them, and none replaces them.
+func TestACopyOfAMoveHasTemporaryContent(t *testing.T) {
+	machines(t, func(t *testing.T, first, second *world) {
+		files := []string{"logs/shop.log", "logs/shop.log.1", "tmp/sess_1", "public_html/index.html"}
+		find := func() (all []string) {
+			for _, name := range files {
+				text, err := os.ReadFile(filepath.Join(second.homes["1"].Home, name))
+				if err == nil {
+					all = append(all, string(text))
+				}
+			}
+			return all
+		}
+		for _, name := range files {
+			first.put("1", name, name, 0o640)
+		}
+		moved := []panel.BackupPart{panel.PartFiles, panel.PartLogs}
+		bring := func(id string, parts ...panel.BackupPart) {
+			t.Helper()
+			first.backUp("1", id, parts...)
+			passport, err := first.BackupPassport(t.Context(), "1", id)
+			first.must(err)
+			second.must(second.AdoptBackup(t.Context(), "1", passport))
+			second.bringBack("1", panel.RestoreRequest{ID: "r" + id, Backup: id, Parts: parts})
+		}
+		bring("b1", panel.PartFiles)
+		if got := find(); !slices.Equal(got, files[3:]) {
+			t.Errorf("a backup brings %q", got)
+		}
+		bring("c1", moved...)
+		if got := find(); !slices.Equal(got, files) {
+			t.Errorf("a move brings %q", got)
+		}
+		first.must(os.Remove(filepath.Join(first.homes["1"].Home, files[1])))
+		bring("c2", moved...)
+		if got, want := find(), []string{files[0], files[2], files[3]}; !slices.Equal(got, want) {
+			t.Errorf("a second copy brings %q, want %q", got, want)
+		}
+		bring("b2", panel.PartFiles)
+		if got, want := find(), []string{files[0], files[2], files[3]}; !slices.Equal(got, want) {
+			t.Errorf("a backup leaves %q, want %q", got, want)
 		}
 	})
 }

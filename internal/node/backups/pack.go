@@ -49,9 +49,10 @@ type packer struct {
 }
 
 // skipped reports names of a home that are not content.
-func skipped(name string) bool {
-	return passing[name] || strings.HasPrefix(path.Base(name), staging)
-}
+func skipped(name string) bool { return passing[name] || staged(name) }
+
+// staged reports temporary names of the machine's own.
+func staged(name string) bool { return strings.HasPrefix(path.Base(name), staging) }
 
 func (p *packer) dir(dir string) error {
 	f, err := p.root.OpenFile(dir, os.O_RDONLY|syscall.O_DIRECTORY|syscall.O_NOFOLLOW, 0)

@@ -81,7 +81,9 @@ func (c *contents) read(r io.Reader) error {
 		if !c.scope.has(name) {
 			return nil
 		}
-		c.bytes += h.Size
+		if top, _, _ := strings.Cut(name, "/"); !passing[top] {
+			c.bytes += h.Size
+		}
 		c.kinds[key(name)] = kindOf(h)
 		return nil
 	})
@@ -153,7 +155,8 @@ func removeOthers(ctx context.Context, root *os.Root, c *contents, dir string) e
 	for _, n := range names {
 		name := path.Join(dir, n)
 		left := strings.HasPrefix(n, unfinished)
-		if !left && (skipped(name) || !c.scope.leads(name)) {
+		kept := staged(name) || passing[name] && c.kinds[key(name)] == 0 // only the copies of moves have temporary directories
+		if !left && (kept || !c.scope.leads(name)) {
 			continue
 		}
 		if err := ctx.Err(); err != nil {

@@ -51,7 +51,8 @@ func (d *Driver) make(ctx context.Context, t *task) error {
 		return err
 	}
 	for range 2 {
-		if err = d.saveParts(ctx, a, t); err == nil {
+		// Customers wait for the copy of an account on hold, which another machine reads whole before it counts.
+		if err = d.saveParts(ctx, a, t); err == nil && !a.OnHold() {
 			err = d.readBack(ctx, *t)
 		}
 		if !errors.Is(err, errDamaged) {
@@ -125,7 +126,7 @@ func (d *Driver) save(ctx context.Context, a accounts.Account, t *task, p *part)
 		w := tar.NewWriter(pw)
 		var err error
 		if p.Part == panel.PartFiles {
-			c, err = packFiles(ctx, a, w)
+			c, err = packFiles(ctx, a, w, t.find(panel.PartLogs) != nil)
 		} else {
 			c, err = packPart(ctx, w, t.Documents[p.Part], work, b != nil, t.StartedAt)
 		}
@@ -151,15 +152,19 @@ func (d *Driver) save(ctx context.Context, a accounts.Account, t *task, p *part)
 	return nil
 }
 
-// packFiles writes the home, as the account's user.
-func packFiles(ctx context.Context, a accounts.Account, w *tar.Writer) (c counted, err error) {
+// packFiles writes the home, as the account's user; a move takes its temporary directories along.
+func packFiles(ctx context.Context, a accounts.Account, w *tar.Writer, moves bool) (c counted, err error) {
+	skip := skipped
+	if moves {
+		skip = staged
+	}
 	err = identity.Do(a, func() error {
 		root, err := os.OpenRoot(a.Home)
 		if err != nil {
 			return err
 		}
 		defer root.Close()
-		p := &packer{ctx: ctx, root: root, tar: w, skip: skipped, most: a.Limits.DiskBytes()}
+		p := &packer{ctx: ctx, root: root, tar: w, skip: skip, most: a.Limits.DiskBytes()}
 		err = p.dir(".")
 		c = p.counted
 		return err
@@ -306,13 +311,28 @@ func (d *Driver) restore(ctx context.Context, t *task) error {
 	}
 	home := newContents(scope{items})
 	home.beside = t.Target != ""
+	work := d.work(t.Ref, t.ID)
+	if err := freshDir(work); err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(work) }() // the next start empties it too
 	for _, p := range t.Parts {
-		f := discard
-		if p.Part == panel.PartFiles {
+		f := discard // of a document, which belongs to the platform
+		var unpacked error
+		switch {
+		case p.Part == panel.PartFiles:
 			f = home.read
+		case d.part(p.Part) != nil:
+			f = func(r io.Reader) error {
+				unpacked = unpackPart(ctx, r, path.Join(work, string(p.Part)))
+				return discard(r) // whatever became of it, a damaged backup is told by its checksum
+			}
 		}
 		if err := d.read(ctx, b, *b.find(p.Part), f); err != nil {
 			return fmt.Errorf("%s: %w", p.Part, err)
+		}
+		if unpacked != nil {
+			return fmt.Errorf("%s: %w", p.Part, unpacked)
 		}
 	}
 	if most := a.Limits.DiskBytes(); most > 0 && home.bytes > most {
@@ -323,7 +343,7 @@ func (d *Driver) restore(ctx context.Context, t *task) error {
 		if p.Part == panel.PartFiles {
 			err = d.restoreFiles(ctx, a, b, *b.find(p.Part), home, t.Target)
 		} else {
-			err = d.load(ctx, a, b, *b.find(p.Part), d.work(t.Ref, t.ID), t.Items)
+			err = d.load(ctx, a, p.Part, path.Join(work, string(p.Part)), t.Items)
 		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", p.Part, err)
@@ -400,38 +420,32 @@ func (d *Driver) placePublic(a accounts.Account, root *os.Root, home *contents) 
 	return unix.Fchown(dir, a.User.UID, int(of.Gid))
 }
 
-// load passes a facility its dump.
-func (d *Driver) load(ctx context.Context, a accounts.Account, b task, p part, work string, items []string) error {
-	f := d.part(p.Part)
-	if f == nil {
-		return nil // a document, which belongs to the platform
-	}
-	if err := freshDir(work); err != nil {
+// unpackPart unpacks a facility's dump into dir, which it creates.
+func unpackPart(ctx context.Context, r io.Reader, dir string) error {
+	if err := os.MkdirAll(path.Join(dir, dataDir), 0o700); err != nil { // a backup may be without any
 		return err
 	}
-	defer func() { _ = os.RemoveAll(work) }()
-	err := d.read(ctx, b, p, func(r io.Reader) error {
-		root, err := os.OpenRoot(work)
-		if err != nil {
-			return err
-		}
-		defer root.Close()
-		u := &unpacker{ctx: ctx, root: root}
-		return u.unpack(r)
-	})
+	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return err
 	}
-	dir := path.Join(work, dataDir)
-	if err := os.MkdirAll(dir, 0o700); err != nil { // a backup without any
-		return err
+	defer root.Close()
+	u := &unpacker{ctx: ctx, root: root}
+	return u.unpack(r)
+}
+
+// load passes a facility its unpacked dump.
+func (d *Driver) load(ctx context.Context, a accounts.Account, of panel.BackupPart, dir string, items []string) error {
+	f := d.part(of)
+	if f == nil {
+		return nil
 	}
-	err = f.LoadBackup(ctx, a, dir, items)
+	err := f.LoadBackup(ctx, a, path.Join(dir, dataDir), items)
 	if errors.Is(err, panel.ErrInvalid) {
 		// The checksum was right: a refusal by a server damages no other part, and this one may be tried again.
 		err = fmt.Errorf("%w: %s", panel.ErrInternal, err.Error())
 	}
-	return err
+	return errors.Join(err, os.RemoveAll(dir))
 }
 
 // BackupDocuments implements panel.Backups.

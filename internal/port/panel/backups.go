@@ -21,9 +21,15 @@ const (
 	PartMail      BackupPart = "mail"
 	PartDNS       BackupPart = "dns"
 	PartCron      BackupPart = "cron"
+	// PartLogs is what a move takes along and no backup has: the machine's logs of the account. With it the files include
+	// temporary content, such as the sessions of visitors. Only panels with CapMovedLogs accept it.
+	PartLogs BackupPart = "logs"
 )
 
-// BackupParts are all parts in the order in which they are shown, saved and restored.
+// CapMovedLogs is the capability of making, adopting and restoring copies with PartLogs. It has no interface of its own.
+const CapMovedLogs Capability = "backups/logs"
+
+// BackupParts are all parts of backups in the order in which they are shown, saved and restored.
 var BackupParts = []BackupPart{PartFiles, PartDatabases, PartMail, PartDNS, PartCron}
 
 // BackupRequest asks for a backup.

@@ -44,7 +44,7 @@ type Moving interface {
 	// HTTPS without the Proof of the machine there.
 	ForwardAccount(ctx context.Context, ref string, epoch int64, to Forward) error
 	// HoldAccount stops everything that could change what is in an account, so that a copy of it is the last word: no program
-	// runs, and mail is refused for now. Sites without programs are still served; the others answer 503. A hold ends by
+	// runs, and mail is refused for now. Where PHP can run sites answer 503, elsewhere they are still served. A hold ends by
 	// itself, unless it is repeated before; one that ended is ErrNotFound to the call that repeats it. ErrBusy: another
 	// move holds the account.
 	HoldAccount(ctx context.Context, ref string, of Hold) error
@@ -92,7 +92,8 @@ type Handover interface {
 	BackupPassport(ctx context.Context, ref, id string) (Passport, error)
 	// AdoptBackup makes a backup of another machine one of this machine's, whether the account is here yet or not. The
 	// backups that this machine makes of the account from then on are kept apart from those of the other machine. A
-	// backup that is known already is left alone. ErrNotFound: this machine cannot reach it, or it is there no more.
+	// backup that is known already is left alone. ErrNotFound: this machine cannot reach it, or it is there no more; of the
+	// last copy of a move, its restore tells that.
 	// ErrInvalid: the passport is none of that account.
 	AdoptBackup(ctx context.Context, ref string, of Passport) error
 	// KeepApart is what AdoptBackup does for the backups of this machine, where there is none to adopt.

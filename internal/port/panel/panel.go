@@ -114,6 +114,9 @@ func Capabilities(p Panel) []Capability {
 			caps = append(caps, c.Capability)
 		}
 	}
+	if s, ok := p.(Selective); ok && s.Can(CapMovedLogs) {
+		caps = append(caps, CapMovedLogs)
+	}
 	if has, ok := p.(Interpreters); ok && slices.Contains(caps, CapPHP) {
 		for _, version := range has.PHPVersions() {
 			caps = append(caps, PHPVersion(version))

@@ -98,7 +98,7 @@ var always = []panel.Capability{
 
 // Can implements panel.Selective.
 func (p Panel) Can(c panel.Capability) bool {
-	if c == panel.CapHandover { // of the backups
+	if c == panel.CapHandover || c == panel.CapMovedLogs { // of the backups
 		return p.Handover != nil
 	}
 	return slices.Contains(always, c) || (p.Node != nil && p.Facility(c) != nil)

@@ -14,7 +14,7 @@ import (
 
 // capabilities are those of a machine of directories.
 var capabilities = []panel.Capability{
-	panel.CapAccounts, panel.CapUsage, panel.CapSites, panel.CapFiles, panel.CapArchives, panel.CapDeploys, panel.CapBackups, panel.CapHandover, panel.CapMoving, panel.CapInventory,
+	panel.CapAccounts, panel.CapUsage, panel.CapSites, panel.CapFiles, panel.CapArchives, panel.CapDeploys, panel.CapBackups, panel.CapHandover, panel.CapMoving, panel.CapInventory, panel.CapMovedLogs,
 }
 
 func TestSuite(t *testing.T) {
@@ -37,7 +37,7 @@ func TestSuite(t *testing.T) {
 
 func TestCapabilitiesAreThoseOfTheInterfaces(t *testing.T) {
 	own := slices.DeleteFunc(slices.Clone(capabilities), func(c panel.Capability) bool {
-		return c == panel.CapBackups || c == panel.CapHandover // what a machine lends
+		return c == panel.CapBackups || c == panel.CapHandover || c == panel.CapMovedLogs // what a machine lends
 	})
 	if got := panel.Capabilities(panelnode.Panel{}); !slices.Equal(got, own) {
 		t.Errorf("capabilities = %v, want %v", got, own)

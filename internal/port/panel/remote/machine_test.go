@@ -36,7 +36,7 @@ func TestMain(m *testing.M) {
 // control plane, which asks it to answer the authority's challenges.
 var everything = []panel.Capability{
 	panel.CapAccounts, panel.CapUsage, panel.CapSites, panel.CapFiles, panel.CapArchives, panel.CapDeploys, panel.CapCertificates, panel.CapBackups, panel.CapHandover, panel.CapMoving, panel.CapInventory,
-	panel.CapDatabases, panel.CapAdminer, panel.CapCron, panel.CapMail, panel.CapFTP, panel.CapShell, panel.CapTerminal, panel.CapPHP, panel.CapLogs,
+	panel.CapDatabases, panel.CapAdminer, panel.CapCron, panel.CapMail, panel.CapFTP, panel.CapShell, panel.CapTerminal, panel.CapPHP, panel.CapLogs, panel.CapMovedLogs,
 }
 
 // TestSuiteOnAMachineWithDaemons holds the whole contract on real users and real daemons, from afar: what the machine's own

@@ -42,7 +42,7 @@ func newNode(t *testing.T) panel.Panel {
 
 // directories are the capabilities of a machine of directories.
 var directories = []panel.Capability{
-	panel.CapAccounts, panel.CapUsage, panel.CapSites, panel.CapFiles, panel.CapArchives, panel.CapDeploys, panel.CapBackups, panel.CapHandover, panel.CapMoving, panel.CapInventory,
+	panel.CapAccounts, panel.CapUsage, panel.CapSites, panel.CapFiles, panel.CapArchives, panel.CapDeploys, panel.CapBackups, panel.CapHandover, panel.CapMoving, panel.CapInventory, panel.CapMovedLogs,
 }
 
 func TestSuite(t *testing.T) {

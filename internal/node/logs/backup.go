@@ -1,0 +1,197 @@
+package logs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+
+	"golang.org/x/sys/unix"
+
+	"stead.dev/stead/internal/node/accounts"
+	"stead.dev/stead/internal/node/facility"
+	"stead.dev/stead/internal/port/panel"
+)
+
+var _ facility.Backuper = (*Driver)(nil)
+
+// mostMoved bounds the bytes of each log that a copy has. The newest files are in it.
+const mostMoved = 256 << 20
+
+// BackupPart implements facility.Backuper. Only the copies of moves have this part.
+func (*Driver) BackupPart() panel.BackupPart { return panel.PartLogs }
+
+// DumpBackup implements facility.Backuper: one file per log file, named as if the present ones had been rotated.
+func (d *Driver) DumpBackup(ctx context.Context, a accounts.Account, dir string) (items int64, err error) {
+	all, err := d.store.openAll(a.Name)
+	defer func() {
+		for _, f := range all {
+			_ = f.from.Close() // was read only
+		}
+	}()
+	if err != nil {
+		return 0, fmt.Errorf("logs: %w", err)
+	}
+	for _, f := range all {
+		to := filepath.Join(dir, f.name)
+		if err := copyFile(ctx, to, f.from, f.size); err != nil {
+			return items, fmt.Errorf("logs: copy of %s: %w", f.name, err)
+		}
+		items++
+	}
+	return items, nil
+}
+
+// opened is a log file to copy.
+type opened struct {
+	name string
+	from *os.File
+	size int64
+}
+
+// openAll opens the files of all logs of an account, the newest of each log first, so that no rotation renames one of them
+// before it is copied.
+func (s *Store) openAll(account string) (files []opened, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, t := range panel.LogTypes() {
+		all, err := s.volumes(account, t)
+		if err != nil {
+			return files, err
+		}
+		budget := int64(mostMoved)
+		for _, v := range slices.Backward(all) {
+			f, packed, err := open(v)
+			if errors.Is(err, fs.ErrNotExist) {
+				continue // nothing was written yet
+			}
+			if err != nil {
+				return files, err
+			}
+			info, err := f.Stat()
+			if err != nil {
+				return files, errors.Join(err, f.Close())
+			}
+			size := min(info.Size(), v.most)
+			if !info.Mode().IsRegular() || size == 0 || size > budget {
+				if err := f.Close(); err != nil {
+					return files, err
+				}
+				if size > budget {
+					break
+				}
+				continue
+			}
+			budget -= size
+			name := string(t) + ".log." + strconv.FormatInt(v.number, 10)
+			if packed {
+				name += ".gz"
+			}
+			files = append(files, opened{name: name, from: f, size: size})
+		}
+	}
+	return files, nil
+}
+
+func copyFile(ctx context.Context, name string, from io.Reader, size int64) (err error) {
+	to, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL|unix.O_NOFOLLOW, 0o600)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, to.Close()) }()
+	_, err = io.Copy(to, bounded(ctx, from, size))
+	return err
+}
+
+// movedForm is the name of a file in a dump: log, number, and whether it is compressed.
+var movedForm = regexp.MustCompile(`^([a-z]+)\.log\.([1-9][0-9]{0,17})(\.gz)?$`)
+
+// LoadBackup implements facility.Backuper: the files of the dump take the place of the rotated ones, and the present logs
+// follow them. It serves accounts that arrive from another machine, and keeps the numbers of the files, so that cursors
+// hold. Lines of the dump are not counted as visits: what the other machine has counted is taken over.
+func (d *Driver) LoadBackup(ctx context.Context, a accounts.Account, dir string, _ []string) error {
+	if !a.Arriving {
+		return fmt.Errorf("%w: logs: the account is open", panel.ErrBusy)
+	}
+	d.counting.Lock()
+	defer d.counting.Unlock()
+	present, err := d.store.load(ctx, a.Name, a.User.GID, dir)
+	if err != nil {
+		return fmt.Errorf("logs: %w", err)
+	}
+	_, err = d.sent.Update(a.Name, func(t *traffic) error {
+		t.Volume, t.Offset = present, d.store.Size(a.Name, panel.LogAccess)
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("logs: %w", err)
+	}
+	return nil
+}
+
+// load replaces the rotated files of an account by those in dir, and returns the number of the present access log.
+func (s *Store) load(ctx context.Context, account string, gid int, dir string) (int64, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.prepare(account, 0, gid); err != nil {
+		return 0, err
+	}
+	for _, t := range panel.LogTypes() {
+		all, err := s.volumes(account, t)
+		if err != nil {
+			return 0, err
+		}
+		for _, v := range all[:len(all)-1] {
+			for _, name := range []string{v.path, v.path + ".gz", v.path + packing} {
+				if err := os.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+					return 0, err
+				}
+			}
+		}
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return 0, err
+	}
+	for _, e := range entries {
+		parts := movedForm.FindStringSubmatch(e.Name())
+		if parts == nil || !e.Type().IsRegular() || !slices.Contains(panel.LogTypes(), panel.LogType(parts[1])) {
+			continue // of a later version
+		}
+		if err := s.place(ctx, filepath.Join(dir, e.Name()), filepath.Join(s.Dir(account), e.Name()), gid); err != nil {
+			return 0, err
+		}
+	}
+	all, err := s.volumes(account, panel.LogAccess)
+	if err != nil {
+		return 0, err
+	}
+	return all[len(all)-1].number, nil
+}
+
+// place copies a file into the store. Nobody writes it any more, so root owns it.
+func (s *Store) place(ctx context.Context, from, to string, gid int) (err error) {
+	in, err := os.OpenFile(from, os.O_RDONLY|unix.O_NOFOLLOW, 0)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	if err := s.create(to, os.Geteuid(), gid); err != nil {
+		return err
+	}
+	out, err := os.OpenFile(to, os.O_WRONLY|unix.O_NOFOLLOW, 0)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, out.Close()) }()
+	if _, err := io.Copy(out, bounded(ctx, in, mostMoved)); err != nil {
+		return err
+	}
+	return out.Sync()
+}
