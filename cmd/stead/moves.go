@@ -5,6 +5,7 @@ import (
 	"io"
 	"strconv"
 	"strings"
+	"time"
 
 	"stead.dev/stead/internal/front/admin"
 	"stead.dev/stead/internal/hosting/moves"
@@ -194,6 +195,9 @@ func (e *environment) showMove(m admin.Move, err error) error {
 		row(w, "begun", seen(&m.CreatedAt))
 		row(w, "moved", seen(m.CommittedAt))
 		row(w, "restored", seen(m.OpenedAt))
+		if m.HeldAt != nil && m.OpenedAt != nil {
+			row(w, "stood still", m.OpenedAt.Sub(*m.HeldAt).Round(time.Millisecond))
+		}
 		row(w, "told", seen(m.LeftAt))
 	})
 }

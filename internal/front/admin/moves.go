@@ -26,6 +26,7 @@ type Move struct {
 	ErrorKey    *string    `json:"error_key" doc:"What is in the way, or why it failed; of one that has moved: its content could not be restored"`
 	Cause       string     `json:"cause" doc:"The same in detail"`
 	CreatedAt   time.Time  `json:"created_at"`
+	HeldAt      *time.Time `json:"held_at" doc:"From when on nothing of the service changed for the last copy; until opened_at its programs stood still and its mail was refused for now. null before that, and of a recovery."`
 	CommittedAt *time.Time `json:"committed_at" doc:"When the service was on the other node"`
 	OpenedAt    *time.Time `json:"opened_at" doc:"When all was restored"`
 	LeftAt      *time.Time `json:"left_at" doc:"When the former node knew of it"`
@@ -43,7 +44,7 @@ func moveOf(m moves.Move, names map[string]string) Move {
 	shown := Move{
 		ID: m.ID, Kind: string(m.Kind), ServiceID: m.ServiceID, AccountID: m.AccountID, From: names[m.From], To: names[m.To], Wanted: MoveTarget{m.Wanted.Node, m.Wanted.Location, m.Wanted.Labels}, State: "running",
 		Step: string(m.Step), WaitsUntil: m.LoweredUntil, BackupID: m.BackupID, BackupAt: m.BackupAt, ErrorKey: m.FailureKey, Cause: m.Cause, CreatedAt: m.CreatedAt,
-		CommittedAt: m.CommittedAt, OpenedAt: m.OpenedAt, LeftAt: m.LeftAt, ClosedAt: m.ClosedAt,
+		HeldAt: m.HeldAt, CommittedAt: m.CommittedAt, OpenedAt: m.OpenedAt, LeftAt: m.LeftAt, ClosedAt: m.ClosedAt,
 	}
 	switch {
 	case m.Failed():

@@ -77,6 +77,18 @@ func (s *Service) save(ctx context.Context, m Move) (outcome, error) {
 	return on(Adopt), nil
 }
 
+// copiedParts are the parts of a move's copies: logs too, unless the agent of a machine is too old for them.
+func (s *Service) copiedParts(m Move) []panel.BackupPart {
+	parts := restored(panel.BackupParts)
+	for _, name := range []string{m.From, m.To} {
+		p, ok := s.Panels.Panel(name)
+		if has, selective := p.(panel.Selective); !ok || !selective || !has.Can(panel.CapMovedLogs) {
+			return parts
+		}
+	}
+	return append(parts, panel.PartLogs)
+}
+
 // copy has the machine that the service leaves make the present copy, and tells when it is done.
 func (s *Service) copy(ctx context.Context, m Move) (done bool, _ outcome, _ error) {
 	from, err := capability[panel.Backups](s, m.From, panel.CapBackups)
@@ -85,7 +97,7 @@ func (s *Service) copy(ctx context.Context, m Move) (done bool, _ outcome, _ err
 	}
 	task, err := from.BackupTask(ctx, m.ref(), m.copied())
 	if errors.Is(err, panel.ErrNotFound) {
-		task, err = from.StartBackup(ctx, m.ref(), panel.BackupRequest{ID: m.copied(), Parts: restored(panel.BackupParts)})
+		task, err = from.StartBackup(ctx, m.ref(), panel.BackupRequest{ID: m.copied(), Parts: s.copiedParts(m)})
 	}
 	switch {
 	case err != nil:
@@ -132,6 +144,7 @@ func holdAnew() outcome {
 	return outcome{next: Hold, anew: true, change: func(m *Move) {
 		m.Tries++
 		m.Pinned = false
+		m.HeldAt = nil
 	}}
 }
 
@@ -163,10 +176,14 @@ func (s *Service) hold(ctx context.Context, m Move) (outcome, error) {
 			return later(m, 0), s.Services.SetMoving(ctx, tx, m.ServiceID, true)
 		})
 	}
+	began := s.Clock.Now()
 	if err := s.holds(ctx, m, lease); err != nil {
 		return s.disturbed(m, err)
 	}
-	if wait := settling - s.Clock.Now().Sub(m.StepAt); wait > 0 {
+	if m.HeldAt == nil {
+		return later(m, settling).with(func(m *Move) { m.HeldAt = &began }), nil
+	}
+	if wait := settling - s.Clock.Now().Sub(*m.HeldAt); wait > 0 {
 		return later(m, wait), nil
 	}
 	done, o, err := s.copy(ctx, m)
@@ -176,7 +193,8 @@ func (s *Service) hold(ctx context.Context, m Move) (outcome, error) {
 			return outcome{}, err
 		}
 		return s.change(ctx, m, func(ctx context.Context, tx *db.Tx, _ site.Site) (outcome, error) {
-			return on(Save), s.Services.SetMoving(ctx, tx, m.ServiceID, false)
+			o := on(Save).with(func(m *Move) { m.HeldAt = nil })
+			return o, s.Services.SetMoving(ctx, tx, m.ServiceID, false)
 		})
 	}
 	if err != nil || !done {
@@ -252,7 +270,15 @@ func (s *Service) startLast(ctx context.Context, m Move, to panel.Backups) (pane
 	if err != nil {
 		return panel.BackupTask{}, err
 	}
-	return to.StartRestore(ctx, m.ref(), panel.RestoreRequest{ID: m.restoreTask(), Backup: m.copied(), Parts: restored(panel.BackupParts)})
+	copied, err := to.BackupTask(ctx, m.ref(), m.copied())
+	if err != nil {
+		return panel.BackupTask{}, err
+	}
+	var parts []panel.BackupPart
+	for _, p := range copied.Parts {
+		parts = append(parts, p.Part)
+	}
+	return to.StartRestore(ctx, m.ref(), panel.RestoreRequest{ID: m.restoreTask(), Backup: m.copied(), Parts: parts})
 }
 
 // thaw lets the service be changed again on the machine where it stays. One that does not answer does so by itself, unless it

@@ -25,13 +25,33 @@ const sweepEvery = time.Minute
 // Register adds the section's workers.
 func (s *Service) Register(w *river.Workers) {
 	jobs.Work(w, func(ctx context.Context, a stepArgs) error {
-		wait, err := s.Step(ctx, a.MoveID)
+		wait, err := s.steps(ctx, a.MoveID)
 		if err != nil || wait == 0 {
 			return err
 		}
 		return river.JobSnooze(wait)
 	})
 	jobs.Work(w, func(ctx context.Context, _ sweepArgs) error { return s.Sweep(ctx) })
+}
+
+// inOneJob bounds for how long one job takes a move on. A job that goes back to the queue waits there for up to a second, which
+// customers feel while the service is held.
+const inOneJob = 20 * time.Second
+
+// steps takes a move on as long as its waits are short.
+func (s *Service) steps(ctx context.Context, id int64) (time.Duration, error) {
+	ends := s.Clock.Now().Add(inOneJob)
+	for {
+		wait, err := s.Step(ctx, id)
+		if err != nil || wait == 0 || wait > settling || s.Clock.Now().Add(wait).After(ends) {
+			return wait, err
+		}
+		select {
+		case <-ctx.Done():
+			return 0, ctx.Err()
+		case <-time.After(wait):
+		}
+	}
 }
 
 // Schedule adds the section's periodic jobs; every is the queue's.

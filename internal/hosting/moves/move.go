@@ -75,6 +75,7 @@ type Move struct {
 	FailureKey               *string
 	Cause                    string
 	CreatedAt                time.Time
+	HeldAt                   *time.Time // when the last hold began
 	CommittedAt, OpenedAt    *time.Time
 	LeftAt, ClosedAt         *time.Time
 }

@@ -16,7 +16,7 @@ var rows = db.Map(func(m *Move) db.Fields {
 		"id": &m.ID, "account_id": &m.AccountID, "service_id": &m.ServiceID, "kind": &m.Kind, "from_panel": &m.From, "to_panel": &m.To,
 		"wanted": &m.Wanted.Node, "wanted_location": &m.Wanted.Location, "wanted_labels": db.JSON(&m.Wanted.Labels), "empty": &m.Empty, "backup_id": &m.BackupID, "backup_at": &m.BackupAt, "refused": db.JSON(&m.Refused), "epoch": &m.Epoch,
 		"step": &m.Step, "step_at": &m.StepAt, "lowered_until": &m.LoweredUntil, "tries": &m.Tries, "pinned": &m.Pinned, "failure_key": &m.FailureKey, "cause": &m.Cause,
-		"created_at": &m.CreatedAt, "committed_at": &m.CommittedAt, "opened_at": &m.OpenedAt, "left_at": &m.LeftAt, "closed_at": &m.ClosedAt,
+		"created_at": &m.CreatedAt, "held_at": &m.HeldAt, "committed_at": &m.CommittedAt, "opened_at": &m.OpenedAt, "left_at": &m.LeftAt, "closed_at": &m.ClosedAt,
 	}
 })
 
@@ -60,9 +60,10 @@ func write(ctx context.Context, tx *db.Tx, m Move) error {
 		return err
 	}
 	_, err = tx.Exec(ctx, `UPDATE moves_moves SET to_panel = $1, backup_id = $2, refused = $3, epoch = $4, step = $5, step_at = $6, tries = $7,
-			failure_key = $8, cause = $9, committed_at = $10, opened_at = $11, left_at = $12, closed_at = $13, pinned = $14, lowered_until = $15, backup_at = $16 WHERE id = $17`,
+			failure_key = $8, cause = $9, committed_at = $10, opened_at = $11, left_at = $12, closed_at = $13, pinned = $14, lowered_until = $15, backup_at = $16, held_at = $17
+		WHERE id = $18`,
 		m.To, m.BackupID, string(refused), m.Epoch, m.Step, m.StepAt, m.Tries, m.FailureKey, m.Cause, m.CommittedAt, m.OpenedAt, m.LeftAt,
-		m.ClosedAt, m.Pinned, m.LoweredUntil, m.BackupAt, m.ID)
+		m.ClosedAt, m.Pinned, m.LoweredUntil, m.BackupAt, m.HeldAt, m.ID)
 	return err
 }
 

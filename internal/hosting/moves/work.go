@@ -428,8 +428,9 @@ func (s *Service) open(ctx context.Context, m Move) (outcome, error) {
 			return outcome{}, errors.Join(err, readErr)
 		}
 	}
-	s.dropCopies(ctx, m, m.From)
-	s.dropCopies(ctx, m, m.To)
+	if m.HeldAt != nil {
+		s.Log.InfoContext(ctx, "a service has moved", "service", m.ServiceID, "from", m.From, "to", m.To, "held", s.Clock.Now().Sub(*m.HeldAt))
+	}
 	return s.change(ctx, m, func(ctx context.Context, tx *db.Tx, of site.Site) (outcome, error) {
 		now := tx.Now
 		o := on(Leave).with(func(m *Move) { m.OpenedAt = &now })
@@ -574,8 +575,12 @@ func (s *Service) discard(ctx context.Context, m Move, of site.Site) error {
 // leave tells the former machine, when it answers, that it has the account no more.
 func (s *Service) leave(ctx context.Context, m Move) (outcome, error) {
 	gone, err := s.Nodes.Gone(ctx, s.DB, m.From)
-	if err != nil || gone {
-		return on(Closed), err
+	if err != nil {
+		return outcome{}, err
+	}
+	if gone {
+		s.dropCopies(ctx, m, m.To)
+		return on(Closed), nil
 	}
 	to, err := s.address(ctx, m)
 	if err != nil {
@@ -596,6 +601,9 @@ func (s *Service) leave(ctx context.Context, m Move) (outcome, error) {
 		return later(m, s.patience(m)), nil // of a recovery it is expected to be dead
 	}
 	now := s.Clock.Now()
+	// Only now: nobody waits for it any more.
+	s.dropCopies(ctx, m, m.From)
+	s.dropCopies(ctx, m, m.To)
 	return on(Keep).with(func(m *Move) { m.LeftAt = &now }), nil
 }
 

@@ -2730,6 +2730,11 @@ export interface components {
             /** @description What is in the way, or why it failed; of one that has moved: its content could not be restored */
             error_key: string | null;
             from: string;
+            /**
+             * Format: date-time
+             * @description From when on nothing of the service changed for the last copy; until opened_at its programs stood still and its mail was refused for now. null before that, and of a recovery.
+             */
+            held_at: string | null;
             /** Format: int64 */
             id: number;
             /**
@@ -13479,6 +13484,7 @@ export interface operations {
                      *           "created_at": "2026-11-21T10:00:00Z",
                      *           "error_key": null,
                      *           "from": "from",
+                     *           "held_at": "2026-11-21T10:00:00Z",
                      *           "id": 1,
                      *           "kind": "recover",
                      *           "left_at": "2026-11-21T10:00:00Z",
@@ -13614,6 +13620,7 @@ export interface operations {
                      *       "created_at": "2026-11-21T10:00:00Z",
                      *       "error_key": null,
                      *       "from": "from",
+                     *       "held_at": "2026-11-21T10:00:00Z",
                      *       "id": 1,
                      *       "kind": "recover",
                      *       "left_at": "2026-11-21T10:00:00Z",
@@ -13743,6 +13750,7 @@ export interface operations {
                      *       "created_at": "2026-11-21T10:00:00Z",
                      *       "error_key": null,
                      *       "from": "from",
+                     *       "held_at": "2026-11-21T10:00:00Z",
                      *       "id": 1,
                      *       "kind": "recover",
                      *       "left_at": "2026-11-21T10:00:00Z",
@@ -14502,6 +14510,7 @@ export interface operations {
                      *           "created_at": "2026-11-21T10:00:00Z",
                      *           "error_key": null,
                      *           "from": "from",
+                     *           "held_at": "2026-11-21T10:00:00Z",
                      *           "id": 1,
                      *           "kind": "recover",
                      *           "left_at": "2026-11-21T10:00:00Z",
@@ -14811,6 +14820,7 @@ export interface operations {
                      *           "created_at": "2026-11-21T10:00:00Z",
                      *           "error_key": null,
                      *           "from": "from",
+                     *           "held_at": "2026-11-21T10:00:00Z",
                      *           "id": 1,
                      *           "kind": "recover",
                      *           "left_at": "2026-11-21T10:00:00Z",
@@ -17180,6 +17190,7 @@ export interface operations {
                      *       "created_at": "2026-11-21T10:00:00Z",
                      *       "error_key": null,
                      *       "from": "from",
+                     *       "held_at": "2026-11-21T10:00:00Z",
                      *       "id": 1,
                      *       "kind": "recover",
                      *       "left_at": "2026-11-21T10:00:00Z",
