@@ -94,7 +94,9 @@ func (b *bringing) files(ctx context.Context) error {
 		if err = failed(&s.item, err); s.item.State == importNew && s.item.Count == 0 && s.item.There > 0 {
 			s.item.State = importThere
 		}
-		b.add(s.item)
+		if s.item.State != importNew || s.item.Count > 0 { // there is something in it
+			b.add(s.item)
+		}
 		if err != nil {
 			return err
 		}
