@@ -153,7 +153,12 @@ type phase struct {
 	calls, failed int
 	last          time.Time       // the last failure
 	waited        []time.Duration // from paid to completed, of those that were paid in it
+	delayed       int             // of these, those that took longer than an order does when nothing happens
+	lastDelayed   time.Time       // when the last of the delayed was completed
 }
+
+// delay is how long no order waits when nothing happens.
+const delay = 3 * time.Second
 
 // try repeats a call with its key until it is answered. Each answer that blames the server is a failure that a customer sees.
 func (l *load) try(method, path, body, key string, into any) bool {
@@ -217,6 +222,10 @@ func (l *load) buy() {
 		}
 		l.mu.Lock()
 		l.phase.waited = append(l.phase.waited, time.Since(paid))
+		if time.Since(paid) > delay {
+			l.phase.delayed++
+			l.phase.lastDelayed = time.Now()
+		}
 		l.mu.Unlock()
 	})
 }
@@ -247,15 +256,18 @@ func (l *load) during(name string, happens func()) phase {
 	p := l.phase
 	l.phase = phase{}
 	slices.Sort(p.waited)
+	// Recovered is when the last call had failed and the last delayed order was completed.
 	recovered := time.Duration(0)
-	if p.failed > 0 {
-		recovered = p.last.Sub(happened)
+	for _, last := range []time.Time{p.last, p.lastDelayed} {
+		if !last.IsZero() {
+			recovered = max(recovered, last.Sub(happened))
+		}
 	}
 	if len(p.waited) == 0 {
 		l.t.Fatalf("%s: nothing was bought", name)
 	}
-	l.t.Logf("%s: %d orders, %d calls in %.0f s, %d failed, the last %.1f s after it; from paid to completed p50 %d ms, p99 %d ms, longest %d ms", name,
-		len(p.waited), p.calls, time.Since(began).Seconds(), p.failed, recovered.Seconds(), p.waited[len(p.waited)/2].Milliseconds(),
+	l.t.Logf("%s: %d orders, %d calls in %.0f s, %d failed, %d orders were delayed, all was as before %.1f s after it; from paid to completed p50 %d ms, p99 %d ms, longest %d ms", name,
+		len(p.waited), p.calls, time.Since(began).Seconds(), p.failed, p.delayed, recovered.Seconds(), p.waited[len(p.waited)/2].Milliseconds(),
 		p.waited[len(p.waited)*99/100].Milliseconds(), p.waited[len(p.waited)-1].Milliseconds())
 	return p
 }
