@@ -1,7 +1,6 @@
 package nameserver
 
 import (
-	"context"
 	"net/netip"
 	"sync"
 	"time"
@@ -9,121 +8,74 @@ import (
 	"github.com/miekg/dns"
 )
 
-// The pace at which a secondary is asked which versions it serves.
-const (
-	followEvery   = 30 * time.Second
-	followAtOnce  = 1000 // zones in one round
-	followTimeout = 2 * time.Second
-)
-
-// follower looks whether a secondary serves the present version of each zone. Which it has been seen to serve is not asked again until
-// the zone changes.
-type follower struct {
-	server    *Server
-	secondary netip.AddrPort
-
-	mu     sync.Mutex
-	serves map[string]uint32
-	since  map[string]time.Time // when it was first seen that it did not serve the present version
+// followed is which changes the secondaries have come for. A secondary that signs gives zones serials of its own, so what it
+// answers with says nothing; that it asks for the serial or takes a transfer, with the key, does.
+type followed struct {
+	mu    sync.Mutex
+	since map[netip.Addr]map[string]time.Time // by zone: the first change that the secondary has not come for
 }
 
-func newFollower(s *Server, secondary netip.AddrPort) *follower {
-	return &follower{server: s, secondary: secondary, serves: map[string]uint32{}, since: map[string]time.Time{}}
-}
-
-// run looks until ctx ends.
-func (f *follower) run(ctx context.Context) {
-	again := time.NewTicker(followEvery)
-	defer again.Stop()
-	for {
-		f.look(ctx)
-		select {
-		case <-ctx.Done():
-			return
-		case <-again.C:
-		}
+func newFollowed(secondaries []netip.AddrPort) *followed {
+	f := &followed{since: map[netip.Addr]map[string]time.Time{}}
+	for _, at := range secondaries {
+		f.since[at.Addr().Unmap()] = map[string]time.Time{}
 	}
+	return f
 }
 
-// look asks for the serials of zones that the secondary is not known to serve. One that is silent is asked again in the next round.
-func (f *follower) look(ctx context.Context) {
-	client := dns.Client{Timeout: followTimeout}
-	for _, name := range f.unknown() {
-		question := new(dns.Msg).SetQuestion(name, dns.TypeSOA)
-		question.RecursionDesired = false
-		answer, _, err := client.ExchangeContext(ctx, question, f.secondary.String())
-		if err != nil {
-			return
-		}
-		for _, rr := range answer.Answer {
-			if soa, ok := rr.(*dns.SOA); ok {
-				f.hear(name, soa.Serial)
-			}
-		}
-	}
-}
-
-// unknown are zones of which the secondary is not known to serve the present version.
-func (f *follower) unknown() []string {
-	now := f.server.Now()
-	f.server.mu.RLock()
-	defer f.server.mu.RUnlock()
+// changed is called when the secondaries are to take a zone.
+func (f *followed) changed(zone string, now time.Time) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	for name := range f.serves {
-		if f.server.zones[name] == nil {
-			delete(f.serves, name)
+	for _, zones := range f.since {
+		if zones[zone].IsZero() {
+			zones[zone] = now
 		}
 	}
-	for name := range f.since {
-		if f.server.zones[name] == nil {
-			delete(f.since, name)
-		}
-	}
-	var names []string
-	for name, v := range f.server.zones {
-		if serial, heard := f.serves[name]; v.private || heard && serial == v.serial {
-			delete(f.since, name)
-			continue
-		}
-		if f.since[name].IsZero() {
-			f.since[name] = now
-		}
-		if len(names) < followAtOnce { // of the rest, the order of a map gives each its turn
-			names = append(names, name)
-		}
-	}
-	return names
 }
 
-// hear takes the version that the secondary serves.
-func (f *follower) hear(name string, serial uint32) {
-	present, _ := f.server.Serial(name)
+// came is called when a secondary has come for a zone.
+func (f *followed) came(secondary netip.Addr, zone string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.serves[name] = serial
-	if serial == present {
-		delete(f.since, name)
-	}
+	delete(f.since[secondary], zone)
 }
 
-// lag is for how long the secondary has not served the present version of a zone, of the one for which that is longest.
-func (f *follower) lag(now time.Time) (longest time.Duration) {
+// broke is called when a transfer to a secondary has broken off.
+func (f *followed) broke(secondary netip.Addr, zone string, now time.Time) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	for _, since := range f.since {
-		longest = max(longest, now.Sub(since))
+	if zones := f.since[secondary]; zones != nil && zones[zone].IsZero() {
+		zones[zone] = now
 	}
-	return longest
 }
 
-// Lags says of each secondary for how long it has not served the present version of a zone, of the one for which that is longest; 0
-// when it serves all. Changes of the last half minute may not have been looked at.
-func (s *Server) Lags() map[netip.AddrPort]time.Duration {
+// removed is called when a zone is not served any more.
+func (f *followed) removed(zone string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, zones := range f.since {
+		delete(zones, zone)
+	}
+}
+
+// asksSerial reports whether a message asks for the serial of a zone.
+func asksSerial(q dns.Question, z *versions) bool {
+	return q.Qtype == dns.TypeSOA && dns.CanonicalName(q.Name) == z.name
+}
+
+// Lags says of each secondary for how long it has not come for a change, of the change for which that is longest; 0 when it has come
+// for all. What it did with other replicas, and before this process started, is not known here.
+func (s *Server) Lags() map[netip.Addr]time.Duration {
 	now := s.Now()
-	lags := make(map[netip.AddrPort]time.Duration, len(s.followers))
-	for _, f := range s.followers {
-		lags[f.secondary] = f.lag(now)
+	s.followed.mu.Lock()
+	defer s.followed.mu.Unlock()
+	lags := make(map[netip.Addr]time.Duration, len(s.followed.since))
+	for secondary, zones := range s.followed.since {
+		lags[secondary] = 0
+		for _, since := range zones {
+			lags[secondary] = max(lags[secondary], now.Sub(since))
+		}
 	}
 	return lags
 }

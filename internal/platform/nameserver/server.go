@@ -40,9 +40,9 @@ type Config struct {
 // Server serves zones.
 type Server struct {
 	Config
-	limit     *limiter
-	notices   *notifier
-	followers []*follower // one for each secondary
+	limit    *limiter
+	notices  *notifier
+	followed *followed
 
 	mu    sync.RWMutex
 	zones map[string]*versions
@@ -64,10 +64,7 @@ const maxPast = 8
 func New(c Config) *Server {
 	c.Key.Name, c.Key.Algorithm = dns.CanonicalName(c.Key.Name), dns.Fqdn(strings.ToLower(c.Key.Algorithm))
 	s := &Server{Config: c, limit: newLimiter(c.AnswersPerSecond, c.Now), zones: map[string]*versions{}}
-	s.notices = newNotifier(s)
-	for _, secondary := range s.Secondaries {
-		s.followers = append(s.followers, newFollower(s, secondary))
-	}
+	s.notices, s.followed = newNotifier(s), newFollowed(s.Secondaries)
 	return s
 }
 
@@ -94,6 +91,7 @@ func (s *Server) Set(in Zone) error {
 	}
 	s.zones[z.name] = next
 	if (before == nil && z.private) || (before != nil && before.serial != z.serial) {
+		s.followed.changed(z.name, s.Now())
 		s.notices.add(z.name)
 	}
 	return nil
@@ -111,6 +109,7 @@ func (s *Server) Remove(name string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.zones, dns.CanonicalName(name))
+	s.followed.removed(dns.CanonicalName(name))
 }
 
 // Serial is the serial of a served zone.
@@ -217,9 +216,6 @@ func (s *Server) Run(ctx context.Context) error {
 		<-started
 	}
 	running.Go(func() { s.notices.run(ctx) })
-	for _, f := range s.followers {
-		running.Go(func() { f.run(ctx) })
-	}
 	var err error
 	select {
 	case <-ctx.Done():
@@ -293,6 +289,9 @@ func (s *Server) answer(w dns.ResponseWriter, r, reply *dns.Msg) {
 	if z == nil || (z.private && !s.trusted(w, r)) {
 		reply.Rcode = dns.RcodeRefused
 		return
+	}
+	if asksSerial(q, z) && s.trusted(w, r) {
+		s.followed.came(addressOf(w.RemoteAddr()), z.name)
 	}
 	a := z.lookup(name, q.Qtype)
 	reply.Rcode, reply.Authoritative = a.rcode, a.authoritative

@@ -43,10 +43,12 @@ func (s *Server) transfer(w dns.ResponseWriter, r, reply *dns.Msg) {
 	}
 	close(queue)
 	if err := new(dns.Transfer).Out(w, r, queue); err != nil {
+		s.followed.broke(addressOf(w.RemoteAddr()), z.name, s.Now())
 		s.Log.Warn("nameserver: transfer broke off", "zone", z.name, "to", addressOf(w.RemoteAddr()), "error", err)
 		_ = w.Close()
 		return
 	}
+	s.followed.came(addressOf(w.RemoteAddr()), z.name)
 	s.Log.Info("nameserver: zone transferred", "zone", z.name, "serial", z.serial, "to", addressOf(w.RemoteAddr()), "records", len(records))
 }
 

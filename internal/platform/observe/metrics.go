@@ -129,11 +129,11 @@ func (m *Metrics) Zones(count func() int, lag func(ctx context.Context) (time.Du
 
 // secondaries are the figures of the name servers that take zones from this process.
 type secondaries struct {
-	lags func() map[netip.AddrPort]time.Duration
+	lags func() map[netip.Addr]time.Duration
 }
 
 var secondaryLag = prometheus.NewDesc("stead_dns_secondary_lag_seconds",
-	"For how long a secondary has not served the present version of a zone, of the one for which that is longest; 0 when it serves all.", []string{"secondary"}, nil)
+	"For how long a secondary has not come for a change of a zone, of the change for which that is longest; 0 when it has come for all.", []string{"secondary"}, nil)
 
 func (s secondaries) Describe(ch chan<- *prometheus.Desc) { ch <- secondaryLag }
 
@@ -144,7 +144,7 @@ func (s secondaries) Collect(ch chan<- prometheus.Metric) {
 }
 
 // Secondaries adds the figures of the name servers that take zones from this process.
-func (m *Metrics) Secondaries(lags func() map[netip.AddrPort]time.Duration) { m.Add(secondaries{lags}) }
+func (m *Metrics) Secondaries(lags func() map[netip.Addr]time.Duration) { m.Add(secondaries{lags}) }
 
 // Database adds the figures of the pool that writes, under the same names on both engines, and of the job queue.
 func (m *Metrics) Database(d *db.DB) {
