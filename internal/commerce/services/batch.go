@@ -228,7 +228,7 @@ func (s *Service) renewDue(ctx context.Context, tx *db.Tx, all []Row, terms map[
 		renewals, err = s.Billing.RenewAll(ctx, tx, all)
 		return err
 	})
-	if err != nil && len(all) == 1 && isRefusal(err) { // when something of it was written already, which is undone
+	if err != nil && len(all) == 1 && fault.IsRefusal(err) { // when something of it was written already, which is undone
 		renewals, err = []error{err}, nil
 	}
 	if err != nil {
@@ -241,7 +241,7 @@ func (s *Service) renewDue(ctx context.Context, tx *db.Tx, all []Row, terms map[
 	for i, r := range all {
 		key := ""
 		if refusal := renewals[i]; refusal != nil {
-			if !isRefusal(refusal) {
+			if !fault.IsRefusal(refusal) {
 				return nil, nil, refusal
 			}
 			key = fault.From(refusal).Def.Key
@@ -251,9 +251,6 @@ func (s *Service) renewDue(ctx context.Context, tx *db.Tx, all []Row, terms map[
 	}
 	return idsOf(all), waiting, s.renewalsFailed(ctx, tx, refused, reasons, terms)
 }
-
-// isRefusal reports whether an error is a refusal with a reason for the customer.
-func isRefusal(err error) bool { return fault.From(err).Def.Kind == fault.KindUnprocessable }
 
 // renewalsFailed notes of services why their renewals were refused, and tells of it. The error is errMoved when the owner
 // of one renewed it meanwhile and that took the money, or money came in.

@@ -11,9 +11,9 @@ import (
 	"stead.dev/stead/internal/platform/money"
 )
 
-// Billing sells what services that are there become, and knows what was paid for them. Package billing is it, and imports
-// this one: here is what is asked of it, and below how it reads, locks and writes the rows of services and has them told
-// (beside Change, EnterTime and TimeOf in clock.go).
+// Billing sells renewals, other plans and add-ons for existing services, and records what was paid for them. Package billing
+// implements it and imports this one: below the interface stands how it reads, locks and writes the rows of services, and
+// emits their events (beside Change, EnterTime and TimeOf in clock.go).
 type Billing interface {
 	// RenewAll pays the next periods of services from their wallets, as tx has read them and in their order, and returns for
 	// each why it was refused; nil where it is paid. Nothing is written of a service that is refused. tx is in the time of
@@ -40,9 +40,9 @@ func (*Service) LockOwn(ctx context.Context, tx *db.Tx, accountID, id int64) (Ro
 	return lockOwn(ctx, tx, accountID, id)
 }
 
-// Unmoved locks services that were read without a lock, and refuses when what the price of one depends on has changed
+// LockUnchanged locks services that were read without a lock, and refuses when what the price of one depends on has changed
 // since.
-func (*Service) Unmoved(ctx context.Context, tx *db.Tx, before []Row) ([]Row, error) {
+func (*Service) LockUnchanged(ctx context.Context, tx *db.Tx, before []Row) ([]Row, error) {
 	locked, err := lockAll(ctx, tx, idsOf(before))
 	if err != nil {
 		return nil, err
@@ -60,8 +60,8 @@ func (*Service) Unmoved(ctx context.Context, tx *db.Tx, before []Row) ([]Row, er
 	return locked, nil
 }
 
-// Prolong makes the paid time of locked services longer, each until the time at its place, ends what came of their end, and
-// returns them as they then are.
+// Prolong sets the paid time of locked services, each until the time at its place, and clears suspension, grace and
+// reminders. It returns the services as they then are.
 func (s *Service) Prolong(ctx context.Context, tx *db.Tx, locked []Row, until []time.Time) ([]Row, error) {
 	terms, err := s.terms(ctx, tx, locked...)
 	if err != nil {
@@ -81,8 +81,8 @@ func (s *Service) Prolong(ctx context.Context, tx *db.Tx, locked []Row, until []
 	return now, setRenewed(ctx, tx, now)
 }
 
-// TellRenewed tells of a renewal, and has the panel bring back what was offline.
-func (s *Service) TellRenewed(ctx context.Context, tx *db.Tx, before, now Row) error {
+// EmitRenewed emits the event of a renewal, and has the panel bring back what was offline.
+func (s *Service) EmitRenewed(ctx context.Context, tx *db.Tx, before, now Row) error {
 	previous := map[string]any{"expires_at": before.ExpiresAt}
 	switch before.Status {
 	case Suspended: // of the change of state this event tells
@@ -120,7 +120,7 @@ func (*Service) SetAddons(ctx context.Context, tx *db.Tx, id int64, price money.
 }
 
 // Tell tells of a service as tx has left it, with the members that changed as they were before.
-func (s *Service) Tell(ctx context.Context, tx *db.Tx, eventType string, id int64, previous map[string]any) error {
+func (s *Service) Emit(ctx context.Context, tx *db.Tx, eventType string, id int64, previous map[string]any) error {
 	now, err := get(ctx, tx, id)
 	if err != nil {
 		return err

@@ -239,7 +239,7 @@ func (s *Service) RestoreOwn(ctx context.Context, tx *db.Tx, accountID, id int64
 				return err
 			}
 		}
-		if _, err := s.Unmoved(ctx, tx, []Row{before}); err != nil {
+		if _, err := s.LockUnchanged(ctx, tx, []Row{before}); err != nil {
 			return err
 		}
 		if err := s.Restore(ctx, tx, id); err != nil || orderID == 0 {

@@ -156,6 +156,9 @@ func From(err error) *Error {
 	return Internal.Wrap(err)
 }
 
+// IsRefusal reports whether err is a refusal with a reason for the customer (422), and no failure.
+func IsRefusal(err error) bool { return From(err).Def.Kind == KindUnprocessable }
+
 // Invalid is a validation_failed refusal for one member, with the id of a text
 // in the catalogue (`invalid.<id>`).
 func Invalid(field, id string) *Error {

@@ -21,4 +21,5 @@ func (s *Service) Schedule(every func(interval time.Duration, args river.JobArgs
 
 type tariffsArgs struct{}
 
+// Kind is stored with queued jobs, so it keeps the name of the package that had it first.
 func (tariffsArgs) Kind() string { return "services.apply_tariffs" }

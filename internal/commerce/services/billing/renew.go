@@ -93,7 +93,7 @@ func (s *Service) quoteRenewals(ctx context.Context, q db.Querier, all []service
 	)
 	for i, r := range all {
 		quotes[i], err = s.renewedPlan(ctx, q, r, months)
-		if err != nil && !isRefusal(err) {
+		if err != nil && !fault.IsRefusal(err) {
 			return nil, nil, err
 		}
 		if refused[i] = err; err == nil {
@@ -125,9 +125,6 @@ func (s *Service) quoteRenewals(ctx context.Context, q db.Querier, all []service
 	}
 	return quotes, refused, nil
 }
-
-// isRefusal reports whether an error is a refusal with a reason for the customer.
-func isRefusal(err error) bool { return fault.From(err).Def.Kind == fault.KindUnprocessable }
 
 // renewedPlan begins the quote of a renewal: with the plan, the months and the plan's price.
 func (s *Service) renewedPlan(ctx context.Context, q db.Querier, r services.Row, months int) (renewal, error) {
@@ -313,7 +310,7 @@ func (s *Service) sellRenewals(ctx context.Context, tx *db.Tx, all []services.Ro
 // renewPaid gives services the time that was paid for them.
 func (s *Service) renewPaid(ctx context.Context, tx *db.Tx, before []services.Row, paid []renewal) error {
 	// The wallets' rows were locked by the sale: of two renewals at once the second one reads here what the first one made.
-	locked, err := s.Services.Unmoved(ctx, tx, before)
+	locked, err := s.Services.LockUnchanged(ctx, tx, before)
 	if err != nil {
 		return err
 	}
@@ -334,7 +331,7 @@ func (s *Service) renewPaid(ctx context.Context, tx *db.Tx, before []services.Ro
 				return err
 			}
 		}
-		if err := s.Services.TellRenewed(ctx, tx, r, now[i]); err != nil {
+		if err := s.Services.EmitRenewed(ctx, tx, r, now[i]); err != nil {
 			return err
 		}
 		switch {

@@ -212,7 +212,7 @@ func (s *Service) changeTariff(ctx context.Context, tx *db.Tx, accountID, id int
 			err = s.Services.SetPending(ctx, tx, id, &w.planID, r.ExpiresAt, &t.offer.Price)
 		}
 		if err == nil {
-			err = s.Services.Tell(ctx, tx, "service.updated", id, map[string]any{"pending_plan_id": r.PendingPlanID})
+			err = s.Services.Emit(ctx, tx, "service.updated", id, map[string]any{"pending_plan_id": r.PendingPlanID})
 		}
 		return t, 0, err
 	}
@@ -244,9 +244,9 @@ func (s *Service) changeTariff(ctx context.Context, tx *db.Tx, accountID, id int
 	return t, orderID, s.move(ctx, tx, r, t.offer)
 }
 
-// unmovedOne is services.Unmoved for one service.
+// unmovedOne is services.LockUnchanged for one service.
 func (s *Service) unmovedOne(ctx context.Context, tx *db.Tx, before services.Row) (services.Row, error) {
-	locked, err := s.Services.Unmoved(ctx, tx, []services.Row{before})
+	locked, err := s.Services.LockUnchanged(ctx, tx, []services.Row{before})
 	if err != nil {
 		return services.Row{}, err
 	}
@@ -264,7 +264,7 @@ func (s *Service) dropPending(ctx context.Context, tx *db.Tx, r services.Row) er
 	if err := s.Services.SetPending(ctx, tx, r.ID, nil, nil, nil); err != nil {
 		return err
 	}
-	return s.Services.Tell(ctx, tx, "service.tariff_change_failed", r.ID, map[string]any{"pending_plan_id": r.PendingPlanID})
+	return s.Services.Emit(ctx, tx, "service.tariff_change_failed", r.ID, map[string]any{"pending_plan_id": r.PendingPlanID})
 }
 
 // stay takes back a change that was to come with the next renewal.
@@ -287,7 +287,7 @@ func (s *Service) stay(ctx context.Context, tx *db.Tx, before services.Row) (tar
 		PlanID: r.PlanID, PlanSlug: r.PlanSlug, PlanName: r.PlanName, PeriodMonths: r.PeriodMonths, Price: r.RenewPrice - r.AddonPrice,
 		Limits: json.RawMessage(r.Limits), Available: true,
 	}
-	return tariffQuote{offer: offer}, 0, s.Services.Tell(ctx, tx, "service.updated", r.ID, map[string]any{"pending_plan_id": r.PendingPlanID})
+	return tariffQuote{offer: offer}, 0, s.Services.Emit(ctx, tx, "service.updated", r.ID, map[string]any{"pending_plan_id": r.PendingPlanID})
 }
 
 // move gives a locked service another plan, and has the panel follow.
@@ -305,7 +305,7 @@ func (s *Service) move(ctx context.Context, tx *db.Tx, r services.Row, offer sal
 	if err := s.Services.SetPlan(ctx, tx, r.ID, offer); err != nil {
 		return err
 	}
-	if err := s.Services.Tell(ctx, tx, "service.tariff_changed", r.ID, map[string]any{"plan_id": r.PlanID}); err != nil {
+	if err := s.Services.Emit(ctx, tx, "service.tariff_changed", r.ID, map[string]any{"plan_id": r.PlanID}); err != nil {
 		return err
 	}
 	return s.Provisioner.EnqueueLimits(ctx, tx, r.ID)
@@ -339,7 +339,7 @@ func (s *Service) applyDue(ctx context.Context, tx *db.Tx, r services.Row) error
 		if err := s.payBack(ctx, tx, r); err != nil {
 			return err
 		}
-		return s.Services.Tell(ctx, tx, "service.tariff_change_failed", r.ID, map[string]any{"pending_plan_id": r.PendingPlanID})
+		return s.Services.Emit(ctx, tx, "service.tariff_change_failed", r.ID, map[string]any{"pending_plan_id": r.PendingPlanID})
 	}
 	return err
 }
