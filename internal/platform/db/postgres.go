@@ -36,6 +36,9 @@ func openPostgres(ctx context.Context, c Config) (engine, error) {
 	return &postgres{writer: writer, reader: reader, wait: cmp.Or(c.Wait, DefaultWait)}, nil
 }
 
+// answerWithin is how long Open waits for an answer, also of a machine that drops what is sent to it.
+const answerWithin = 10 * time.Second
+
 func openPool(ctx context.Context, c Config, readOnly bool) (*pgxpool.Pool, error) {
 	pc, err := pgxpool.ParseConfig(c.URL)
 	if err != nil {
@@ -63,7 +66,9 @@ func openPool(ctx context.Context, c Config, readOnly bool) (*pgxpool.Pool, erro
 	if err != nil {
 		return nil, fmt.Errorf("db: open PostgreSQL: %w", err)
 	}
-	if err := pool.Ping(ctx); err != nil {
+	answer, cancel := context.WithTimeout(ctx, answerWithin)
+	defer cancel()
+	if err := pool.Ping(answer); err != nil {
 		pool.Close()
 		return nil, fmt.Errorf("db: PostgreSQL does not answer: %w", err)
 	}

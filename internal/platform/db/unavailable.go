@@ -37,7 +37,7 @@ func Absent(err error) bool {
 	if errors.As(err, &pe) {
 		return pe.Code == "57P03" // cannot_connect_now
 	}
-	return errors.As(err, &connect)
+	return errors.As(err, &connect) || errors.Is(err, context.DeadlineExceeded)
 }
 
 // mark marks an error that came from a connection. Only there is an error of the network one of the database.

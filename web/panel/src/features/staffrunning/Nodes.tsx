@@ -39,7 +39,7 @@ export function Nodes({ search: raw, onSearch }: StaffPage) {
   const query = useQuery(nodes({ attention }));
   const queries = useQueryClient();
   const [invited, setInvited] = useState<Schemas["AdminInvitation"] | null>(null);
-  const refresh = () => queries.invalidateQueries({ queryKey: ["staff", "nodes"] });
+  const refresh = () => queries.invalidateQueries({ queryKey: ["staff"] });
   const add = (
     <Act
       operation="staff.nodes.add"
@@ -136,9 +136,10 @@ const limits = (accounts: number, percent: number): ActField[] => [
   },
 ];
 
-const readLimits = (fields: Record<string, string>) => ({
-  max_accounts: Number(fields.max_accounts),
-  disk_percent: Number(fields.disk_percent),
+/** The limits that differ from what they were: a colleague may have changed the others meanwhile. */
+const readLimits = (fields: Record<string, string>, before?: Node) => ({
+  max_accounts: Number(fields.max_accounts) === before?.max_accounts ? undefined : Number(fields.max_accounts),
+  disk_percent: Number(fields.disk_percent) === before?.disk_percent ? undefined : Number(fields.disk_percent),
 });
 
 function NodeCard({
@@ -228,7 +229,7 @@ function NodeCard({
               location: fields.location ?? "",
               labels: wanted,
               remove_labels: Object.keys(node.labels).filter((key) => !(key in wanted)),
-              ...readLimits(fields),
+              ...readLimits(fields, node),
               reason,
             });
             await refresh();
