@@ -96,6 +96,7 @@ func engines(t *testing.T, f func(t *testing.T, w *world)) {
 		scopes := []string{"services:read", "services:write"}
 		w.edge = apitest.NewEdge(t, d, clk, apitest.Tokens{
 			"owner": {AccountID: 1, ApplicationID: 1, Scopes: scopes}, "stranger": {AccountID: 2, ApplicationID: 1, Scopes: auth.Scopes},
+			"visit": {AccountID: 1, OnlyService: 10, FirstParty: true, Scopes: scopes},
 		}, w.Operations())
 		f(t, w)
 	})
@@ -165,6 +166,24 @@ func TestATemplateIsPutOnAService(t *testing.T) {
 		// The same once more is in nobody's way.
 		if code, a := w.install("owner", 10, `{"template": "restaurant", "language": "ru", "title": "Чайхана <1>"}`); code != http.StatusCreated {
 			t.Errorf("again: %d %v", code, a)
+		}
+	})
+}
+
+// TestAResellersClientPutsATemplateThere: the visit is to one service.
+func TestAResellersClientPutsATemplateThere(t *testing.T) {
+	engines(t, func(t *testing.T, w *world) {
+		if code, a := w.install("visit", 10, `{"template": "event"}`); code != http.StatusCreated {
+			t.Fatalf("%d %v", code, a)
+		}
+		if i, err := w.run(); err != nil || i.Status != templates.Completed {
+			t.Errorf("%+v, %v", i, err)
+		}
+		if rec := apitest.Call(w.edge, "visit", "GET", "/api/v1/services/10/template", ""); rec.Code != http.StatusOK {
+			t.Errorf("%d %s", rec.Code, rec.Body)
+		}
+		if code, a := w.install("visit", 11, `{"template": "event"}`); code != http.StatusNotFound {
+			t.Errorf("on another service: %d %v", code, a)
 		}
 	})
 }

@@ -401,7 +401,7 @@ func (d *declared) isOf(r *http.Request, service int64) bool {
 	if d.Auth == Open {
 		return true
 	}
-	managed := d.Section == ServiceManagement || d.Section == Files
+	managed := d.Section == ServiceManagement || d.Section == Files || d.Section == Content // of the last, templates
 	return managed && !d.MovesMoney && !slices.Contains(commercial, d.ID) && r.PathValue("service") == strconv.FormatInt(service, 10)
 }
 
