@@ -1,19 +1,9 @@
-import { createHmac } from "node:crypto";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 
 import { expect, test } from "./fixture";
-
-/** The code that an authenticator app shows for a key (RFC 6238), of the period at that many seconds from now. */
-function totp(key: string, ahead = 0): string {
-  const bits = [...key]
-    .map((sign) => "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567".indexOf(sign).toString(2).padStart(5, "0"))
-    .join("");
-  const secret = Buffer.from((bits.match(/.{8}/g) ?? []).map((byte) => parseInt(byte, 2)));
-  const step = Buffer.alloc(8);
-  step.writeBigUInt64BE(BigInt(Math.floor((Date.now() / 1000 + ahead) / 30)));
-  const hash = createHmac("sha1", secret).update(step).digest();
-  const at = (hash.at(-1) ?? 0) & 15;
-  return String((hash.readUInt32BE(at) & 0x7fffffff) % 1_000_000).padStart(6, "0");
-}
+import { reader } from "./texts";
+import { totp } from "./totp";
 
 test("a customer changes name and language, and asks for another address", async ({ page, customer, expected }) => {
   expected.push("422");
@@ -254,4 +244,47 @@ test("a review that is deleted is not written again", async ({ page, customer, e
   await page.getByRole("dialog").getByRole("button", { name: "Delete the review" }).click();
   await expect(own.getByText("Tell others how it is here.")).toBeVisible();
   expect(sent).toEqual(["DELETE"]);
+});
+
+// Row 18, applications: from the question of consent to the end of it.
+test("an application that was allowed stands among the connected ones, and is disconnected, in ru", async ({
+  page,
+  customer,
+}) => {
+  const l = reader("ru");
+  await customer.call("PATCH", "/me", { locale: "ru" });
+  // The application.
+  const server = createServer((_, response) => response.end("The application has it."));
+  await new Promise<void>((listens) => server.listen(0, "127.0.0.1", listens));
+  const callback = `http://127.0.0.1:${(server.address() as AddressInfo).port}/callback`;
+  const { client_id: client } = await customer.call<{ client_id: string }>("POST", "/apps", {
+    name: "Backup tool",
+    redirect_uris: [callback],
+    scopes: ["profile", "services:read"],
+  });
+  const ask = new URLSearchParams({
+    client_id: client,
+    response_type: "code",
+    redirect_uri: callback,
+    scope: "profile services:read",
+    state: "a-state",
+    code_challenge: "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM",
+    code_challenge_method: "S256",
+  });
+  await page.goto(`/oauth/authorize?${ask}`);
+  await page.locator("[name=decision][value=allow]").click();
+  await page.waitForURL(/\/callback\?/);
+  server.close();
+  expect(new URL(page.url()).searchParams.get("state")).toBe("a-state");
+  expect(new URL(page.url()).searchParams.get("code")).toBeTruthy();
+
+  await page.goto("/panel/account/connections");
+  await expect(page.getByRole("heading", { level: 2, name: "Backup tool" })).toBeVisible();
+  await expect(page.getByText(l("account.scope.services:read"))).toBeVisible();
+  const name = l("account.connections.disconnect", { name: "Backup tool" });
+  await page.getByRole("button", { name }).click();
+  await page.getByRole("dialog").getByRole("button", { name }).click();
+  await expect(page.getByText(l("account.connections.empty"))).toBeVisible();
+  await page.goto(`/oauth/authorize?${ask}`);
+  await expect(page.locator("[name=decision][value=allow]")).toBeVisible(); // it has to ask again
 });

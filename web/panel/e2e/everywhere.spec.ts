@@ -1,12 +1,8 @@
-import { readFileSync } from "node:fs";
-import { createRequire } from "node:module";
-
 import type { Page } from "@playwright/test";
 
+import { accessible, fits, load } from "./axe";
 import { drawn, expect, test } from "./fixture";
 import { clientRoutes, detailRoutes, routes, staffRoutes } from "./routes";
-
-const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
 const languages = ["en", "ru", "uz"] as const;
 
@@ -51,7 +47,7 @@ function quiet(page: Page) {
 
 // Each page is read in two looks, of which the second differs in all: scheme, language and width. The next page is opened
 // in the second look of the one before. Together the pages cover all of each. Where `once`, axe judges a page in the first look alone.
-function accessible(pages: string[], { base = "/panel", once = false } = {}) {
+function judged(pages: string[], { base = "/panel", once = false } = {}) {
   for (let first = 0; first < pages.length; first += together) {
     const some = pages.slice(first, first + together);
     test(`${some.join(", ")}: accessible`, async ({ page, details, expected }) => {
@@ -72,23 +68,6 @@ function accessible(pages: string[], { base = "/panel", once = false } = {}) {
         await expect(page.getByRole("heading", { level: 1 })).toBeVisible();
         await settled();
       };
-      const fits = async (where: string) => {
-        const over = await page.evaluate(
-          () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
-        );
-        expect.soft(over, `${where} is wider than the screen`).toBeLessThanOrEqual(0);
-      };
-      const check = async (where: string) => {
-        await fits(where);
-        const problems = await page.evaluate(async () => {
-          const { violations } = await window.axe.run(document, {
-            runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"],
-            resultTypes: ["violations"],
-          });
-          return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join("\n")}`);
-        });
-        expect.soft(problems, where).toEqual([]);
-      };
       await show(look);
       for (const route of some) {
         await test.step(route, async () => {
@@ -96,7 +75,7 @@ function accessible(pages: string[], { base = "/panel", once = false } = {}) {
             base + route.replace(/\$(\w+)/, (_, name: string) => String(details[name as keyof typeof details]));
           if (route === some[0] || route.includes("?")) {
             await page.goto(`${address}${address.includes("?") ? "&" : "?"}lang=${look.lang}`);
-            await page.evaluate(axe);
+            await load(page);
           } else {
             // A page gives the document its title as soon as it is drawn.
             await page.evaluate((path) => {
@@ -109,27 +88,21 @@ function accessible(pages: string[], { base = "/panel", once = false } = {}) {
           await expect(page.getByRole("heading", { level: 1 })).toBeVisible();
           await settled();
           const said = ({ scheme, width, lang }: Look) => `${route} in ${scheme}, ${lang}, ${width} px`;
-          await check(said(look));
+          await accessible(page, said(look));
           look = opposite(look);
           await show(look);
           await speak(look.lang);
-          await (once ? fits : check)(said(look));
+          await (once ? fits : accessible)(page, said(look));
         });
       }
     });
   }
 }
 
-declare global {
-  interface Window {
-    axe: typeof import("axe-core");
-  }
-}
-
 test.describe("a customer", () => {
   test.use({ storageState: async ({ resident }, provide) => provide(resident.state) });
-  accessible(routes);
-  accessible(detailRoutes, { once: true });
+  judged(routes);
+  judged(detailRoutes, { once: true });
 
   test("a service that is not there has one page that says so", async ({ page, expected }) => {
     expected.push("404");
@@ -154,7 +127,7 @@ test.describe("a customer", () => {
 
 test.describe("staff", () => {
   test.use({ storageState: async ({ owner }, provide) => provide(owner) });
-  accessible(staffRoutes);
+  judged(staffRoutes);
 
   test("what is not there has a page with a heading and a title that say so", async ({ page, expected }) => {
     expected.push("404");
@@ -168,5 +141,5 @@ test.describe("staff", () => {
 
 test.describe("a reseller's client", () => {
   test.use({ storageState: async ({ details }, provide) => provide(details.client) });
-  accessible(clientRoutes, { base: "/client/panel", once: true });
+  judged(clientRoutes, { base: "/client/panel", once: true });
 });

@@ -13,7 +13,7 @@ export const like = (text: string) =>
 
 /** The texts of the panel in a language. */
 export function reader(lang: Lang): Reader {
-  const folders = ["src", "src/features", "src/ui"].flatMap((above) =>
+  const folders = ["src", "src/app", "src/features", "src/ui"].flatMap((above) =>
     readdirSync(above, { withFileTypes: true })
       .filter((one) => one.isDirectory())
       .map((one) => join(above, one.name)),
