@@ -9,13 +9,16 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"stead.dev/stead/internal/platform/testkit"
 )
 
 // TestThePanelInABrowser runs the tests of web/panel/e2e, written for Playwright, against the built program: as people use
 // the panel, and with an accessibility check of every page.
 func TestThePanelInABrowser(t *testing.T) {
 	t.Parallel()
-	in := newInstallation(t)
+	// Monitors find the sites of a demo at the port of its node, when it is known from the beginning.
+	in := newInstallation(t, fmt.Sprintf("STEAD_NODE_LISTEN=127.0.0.1:%d", testkit.Port(t)))
 	browse(t, in, in.serve(t, "--demo"))
 }
 

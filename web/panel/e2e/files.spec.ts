@@ -6,6 +6,7 @@ import { promisify } from "node:util";
 
 import { drag } from "./drag";
 import { expect, served, test, unique } from "./fixture";
+import { reader } from "./texts";
 
 test("a folder dragged onto the list is served at once, and a second drag asks what to do", async ({
   page,
@@ -43,6 +44,53 @@ test("a folder dragged onto the list is served at once, and a second drag asks w
   } finally {
     await rm(here, { recursive: true });
   }
+});
+
+// The rest of row 3.
+test("an upload is paused, goes on, and is tried again when the connection failed, in ru", async ({
+  page,
+  customer,
+  expected,
+}) => {
+  expected.push("ERR_", "409");
+  const l = reader("ru");
+  const service = await customer.service();
+  await customer.call("PATCH", "/me", { locale: "ru" });
+  let reached = 0;
+  let release = () => {};
+  const held = new Promise<void>((resolve) => (release = resolve));
+  let broken = false;
+  await page.route(/\/files\/upload/, async (route) => {
+    reached++;
+    if (broken) return route.fulfill({ status: 409, json: { error: "panel_failed", message: "" } });
+    if (reached === 1) {
+      await held; // on a slow line
+      return route.abort().catch(() => {});
+    }
+    return route.continue();
+  });
+  await page.goto(`/panel/services/${service}/files/public_html`);
+  const pick = (name: string) =>
+    page
+      .locator("input[type=file]")
+      .first()
+      .setInputFiles({ name, mimeType: "text/html", buffer: Buffer.from(`<p>${name}</p>`) });
+  await pick("slow.html");
+  const tray = page.getByRole("region", { name: l("uploads.title") });
+  await tray.getByRole("button", { name: l("uploads.pause_all") }).click();
+  await expect(tray.getByRole("status")).toHaveText(l("uploads.paused", { count: 1 }));
+  release();
+  await tray.getByRole("button", { name: l("uploads.resume_all") }).click();
+  await expect(tray.getByRole("status")).toHaveText(l("uploads.done", { count: 1 }));
+  expect(await served(customer, service, "/slow.html")).toBe("200 <p>slow.html</p>");
+
+  broken = true;
+  await pick("again.html");
+  await expect(tray.getByRole("status")).toHaveText(l("uploads.failed", { count: 1 }));
+  broken = false;
+  await tray.getByRole("button", { name: l("uploads.retry_all") }).click();
+  await expect(page.getByRole("link", { name: "again.html" })).toBeVisible();
+  expect(await served(customer, service, "/again.html")).toBe("200 <p>again.html</p>");
 });
 
 test("a file is made, edited and saved by the keyboard; a conflict is shown and loses nothing", async ({

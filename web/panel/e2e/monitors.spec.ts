@@ -1,4 +1,61 @@
-import { expect, test } from "./fixture";
+import { expect, test, unique } from "./fixture";
+import { like, reader } from "./texts";
+
+// Row 15 in ru: an outage's story on a site of this server, with the chart of its response times.
+test("a page is watched, goes away and comes back: its times, its outage, its uptime", async ({ page, customer }) => {
+  const l = reader("ru");
+  await customer.call("PATCH", "/me", { locale: "ru" });
+  const domain = unique("shop") + ".test"; // which a demo's monitors look for on its own node
+  const service = await customer.service({ domain });
+  const path = "/public_html/state.html";
+  const write = () => customer.call("PUT", `/services/${service}/files/content`, { path, content: "<p>Good</p>" });
+  await write();
+  await page.goto("/panel/monitors");
+  await page
+    .getByRole("button", { name: l("monitors.add") })
+    .first()
+    .click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByLabel(l("monitors.field.url")).fill(`http://${domain}/state.html`);
+  await dialog.getByLabel(l("monitors.field.name"), { exact: true }).fill("Страница");
+  await dialog.getByRole("button", { name: l("monitors.more") }).click();
+  await dialog.getByLabel(l("monitors.field.retries")).fill("0");
+  await dialog.getByRole("button", { name: l("monitors.add") }).click();
+  await expect(page.getByRole("heading", { level: 1, name: "Страница" })).toBeVisible();
+  const checks = page.getByRole("table", { name: l("monitors.checks") });
+  await expect(checks.getByText(l("monitors.status.up"), { exact: true }).first()).toBeVisible();
+
+  // A monitor that is to be checked otherwise is checked at once.
+  const again = async (seconds: string) => {
+    await page.getByRole("button", { name: l("monitors.edit.short"), exact: true }).click();
+    await dialog.getByRole("button", { name: l("monitors.more") }).click();
+    await dialog.getByLabel(l("monitors.field.retry_interval")).fill(seconds);
+    await dialog.getByRole("button", { name: l("monitors.save"), exact: true }).click();
+    await expect(dialog).toHaveCount(0);
+  };
+  await customer.call("DELETE", `/services/${service}/files?path=${path}`);
+  await again("10");
+  const outages = page.getByRole("table", { name: l("monitors.outages") });
+  await expect(outages.getByText(l("monitors.outage.on"))).toBeVisible();
+  await write();
+  await again("20");
+  await expect(outages.getByText(l("monitors.outage.on"))).toHaveCount(0);
+  await expect(outages.getByRole("row")).toHaveCount(2);
+  const chart = page.getByRole("img", { name: like(l("monitors.chart.summary", { mean: "§", slowest: "§" })) });
+  await expect(chart).toBeVisible();
+  await expect(chart.locator("path").last()).toHaveAttribute("d", /^M.+/);
+  for (const range of ["7d", "30d"]) {
+    await page
+      .getByRole("radiogroup", { name: l("monitors.range") })
+      .getByText(l(`monitors.range.${range}`), { exact: true })
+      .click();
+    await expect(page).toHaveURL(new RegExp(`range=${range}`));
+    await expect(chart).toBeVisible();
+    await expect(outages.getByRole("row")).toHaveCount(2);
+  }
+  await page.goto("/panel/notifications");
+  await expect(page.getByRole("main").getByText("Страница").first()).toBeVisible();
+});
 
 // Row 15 of the tasks: a monitor with alerts, an outage's story, the badge.
 test("a job that calls is watched: the call, an outage with its cause, and the badge", async ({ page, customer }) => {

@@ -1,21 +1,5 @@
-import type { Browser, Page } from "@playwright/test";
-
-import { drawn, expect, stead, test, unique, type Customer } from "./fixture";
-
-const appoint = (customer: Customer) =>
-  stead("admin", "resellers", "appoint", customer.email, "--tier", "silver", "--discount", "10");
-
-/** Opens a one-time link as a person who has no account, and answers their page. */
-async function visitor(browser: Browser, link: string): Promise<Page> {
-  const page = await (
-    await browser.newContext({ viewport: { width: 390, height: 844 }, storageState: { cookies: [], origins: [] } })
-  ).newPage();
-  await page.goto(new URL(link).pathname);
-  await page.locator("main form button").click();
-  await page.waitForURL(/\/client\/panel\//);
-  await drawn(page);
-  return page;
-}
+import { expect, test, unique } from "./fixture";
+import { appoint, soldInSandbox, visitor } from "./visits";
 
 // A service of a client by mouse, from the empty list to its end and back.
 test("a reseller sells a service, and does with it what its life asks for", async ({
@@ -133,25 +117,9 @@ test("a reseller's client sees passwords once, replaces them, and has a terminal
   browser,
 }) => {
   await appoint(customer);
-  // In the sandbox, whose simulated server has FTP accounts.
-  const headers = { "X-Stead-World": "sandbox" };
-  const { data } = await customer.call<{ data: { plans: { id: number }[] }[] }>("GET", "/catalog");
-  const body = { plan_id: data[0]?.plans[0]?.id, domain: unique("shop") + ".example.com" };
-  const { id: service } = await customer.call<{ id: number }>("POST", "/reseller/services", body, {
-    headers,
-    key: unique("service"),
-  });
-  const status = async () =>
-    (await customer.call<{ status: string }>("GET", `/reseller/services/${service}`, undefined, { headers })).status;
-  await expect.poll(status).toBe("active");
-  const { login_link: link, usernames } = await customer.call<{ login_link: { url: string }; usernames: string[] }>(
-    "POST",
-    `/reseller/services/${service}/reset-password`,
-    {},
-    { headers },
-  );
+  const { id: service, link, usernames } = await soldInSandbox(customer);
   await page.goto("about:blank"); // whatever the reseller does, the client is alone
-  const theirs = await visitor(browser, link.url);
+  const theirs = await visitor(browser, link);
   const problems: string[] = [];
   theirs.on("console", (message) => message.type() === "error" && problems.push(message.text()));
   await theirs.getByRole("main").getByRole("link", { name: "Passwords" }).click();

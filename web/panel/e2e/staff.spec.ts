@@ -1,6 +1,7 @@
 import type { Browser, Page } from "@playwright/test";
 
 import { Customer, expect, newAccount, signIn, stead, test, unique } from "./fixture";
+import { like, reader } from "./texts";
 
 test.use({ storageState: async ({ owner }, provide) => provide(owner) });
 
@@ -490,61 +491,70 @@ test("a customer is found by mail, and who came from an address", async ({ page,
 });
 
 // Row 25: money comes back with its credit note, and a service is removed for good.
-test("an order is refunded in part, which writes a credit note", async ({ page, browser }) => {
+test("an order is refunded in part, which writes a credit note, in ru", async ({ page, browser }) => {
+  const l = reader("ru");
   const order = await delivered(browser);
   await signInAsOwner(page);
-  await page.goto(`/panel/staff/orders/${order.id}`);
-  await page.getByRole("button", { name: "Refund" }).click();
+  await page.goto(`/panel/staff/orders/${order.id}?lang=ru`);
+  await page.getByRole("button", { name: l("staffsales.refund"), exact: true }).click();
   const dialog = page.getByRole("dialog");
-  await dialog.getByLabel("Amount").fill("0.50");
-  await dialog.getByLabel("Reason").fill("A slow day");
-  await dialog.getByRole("button", { name: "Refund" }).click();
-  await expect(page.getByText("$0.50 refunded; a credit note is written")).toBeVisible();
+  const ask = (name: string) => dialog.getByRole("button", { name, exact: true });
+  const reason = dialog.getByLabel(l("staff.reason"));
+  await dialog.getByLabel(l("staffsales.amount")).fill("0.50");
+  await reason.fill("Медленный день");
+  await ask(l("staffsales.refund")).click();
+  await expect(page.getByText(like(l("staffsales.refund.done", { amount: "§" })))).toBeVisible();
   await page.goto("/panel/staff/invoices?kind=credit_note");
-  await expect(page.getByRole("row", { name: new RegExp(order.email) }).first()).toContainText("0.50");
+  await expect(page.getByRole("row", { name: new RegExp(order.email) }).first()).toContainText("0,50");
 
   await page.goto(`/panel/staff/services/${order.service}`);
-  await page.getByRole("button", { name: "Suspend" }).click();
-  await dialog.getByRole("combobox", { name: "For" }).selectOption({ label: "By hand" });
-  await dialog.getByLabel("Reason").fill("They asked for it");
-  await dialog.getByRole("button", { name: "Suspend" }).click();
-  await page.getByRole("button", { name: "Terminate" }).click();
-  await dialog.getByLabel("Reason").fill("They asked for it");
+  await page.getByRole("button", { name: l("staffservices.suspend"), exact: true }).click();
+  await dialog
+    .getByRole("combobox", { name: l("staffservices.suspend.kind") })
+    .selectOption({ label: l("staffservices.reason.manual") });
+  await reason.fill("По просьбе клиента");
+  await ask(l("staffservices.suspend")).click();
+  await page.getByRole("button", { name: l("staffservices.terminate"), exact: true }).click();
+  await reason.fill("По просьбе клиента");
   await dialog.getByRole("textbox").last().fill(order.domain);
-  await dialog.getByRole("button", { name: "Terminate" }).click();
-  await expect(page.getByText("The service is being removed")).toBeVisible();
+  await ask(l("staffservices.terminate")).click();
+  await expect(page.getByText(l("staffservices.terminate.done"))).toBeVisible();
 });
 
 // Row 26: what the status page says goes on from where it is.
-test("an incident is opened, goes on and ends", async ({ page }) => {
+test("an incident is opened, goes on and ends, in uz", async ({ page }) => {
+  const l = reader("uz");
   const title = unique("Mail waits ");
-  await page.goto("/panel/staff/incidents");
-  await page.getByRole("button", { name: "Open an incident" }).click();
+  await page.goto("/panel/staff/incidents?lang=uz");
   const dialog = page.getByRole("dialog");
-  for (const lang of ["English", "Русский", "Oʻzbekcha"]) {
-    await dialog.getByLabel(`Title (${lang})`).fill(title);
-    await dialog.getByLabel(`Message (${lang})`).fill("We look into it.");
-  }
-  await dialog.getByRole("combobox", { name: "Impact" }).selectOption("minor");
-  await dialog.getByRole("button", { name: "Open an incident" }).click();
-  const row = page.getByRole("row", { name: new RegExp(title) });
-  await expect(row).toContainText("We look into it");
-  const goOn = async (stage: string) => {
-    await row.getByRole("button", { name: "Say how it goes on" }).click();
-    await dialog.getByLabel("State").selectOption(stage);
+  const inEach = async (field: "name" | "message", text: string) => {
     for (const lang of ["English", "Русский", "Oʻzbekcha"])
-      await dialog.getByLabel(`Message (${lang})`).fill("It is better.");
-    await dialog.getByRole("button", { name: "Say how it goes on" }).click();
+      await dialog.getByLabel(`${l(`staffcontent.incidents.${field}`)} (${lang})`).fill(text);
+  };
+  await page.getByRole("button", { name: l("staffcontent.incidents.open"), exact: true }).click();
+  await inEach("name", title);
+  await inEach("message", "We look into it.");
+  await dialog.getByRole("combobox", { name: l("staffcontent.incidents.impact") }).selectOption("minor");
+  await dialog.getByRole("button", { name: l("staffcontent.incidents.open"), exact: true }).click();
+  const row = page.getByRole("row", { name: new RegExp(title) });
+  await expect(row).toContainText(l("staffcontent.stage.investigating"));
+  const update = l("staffcontent.incidents.update");
+  const stage = dialog.getByRole("combobox");
+  const goOn = async (next: string) => {
+    await row.getByRole("button", { name: update }).click();
+    await stage.selectOption(next);
+    await inEach("message", "It is better.");
+    await dialog.getByRole("button", { name: update }).click();
     await expect(dialog).toHaveCount(0);
   };
-  await goOn("Mended, we watch");
-  await expect(row).toContainText("Mended, we watch");
-  await row.getByRole("button", { name: "Say how it goes on" }).click();
-  await expect(dialog.getByLabel("State")).toHaveValue("monitoring");
+  await goOn("monitoring");
+  await expect(row).toContainText(l("staffcontent.stage.monitoring"));
+  await row.getByRole("button", { name: update }).click();
+  await expect(stage).toHaveValue("monitoring");
   await page.keyboard.press("Escape");
   await page.request.get("/status").then(async (answer) => expect(await answer.text()).toContain(title));
-  await goOn("Over");
-  await expect(row.getByRole("button", { name: "Say how it goes on" })).toHaveCount(0);
+  await goOn("resolved");
+  await expect(row.getByRole("button", { name: update })).toHaveCount(0);
 });
 
 // Row 23: what the dashboard counts is listed, and the rest of the list is one click away.
