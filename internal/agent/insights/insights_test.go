@@ -118,8 +118,9 @@ func TestEachPlantedFaultIsFoundAndNoneOnACleanPage(t *testing.T) {
 			f.rules = &ruleFacts{complete: true, files: []ruleFile{
 				withoutEffect("/public_html/.htaccess", []byte("SetEnv KEY secret")),
 				withoutEffect("/public_html/admin/.htaccess", []byte("AuthType Basic\nRequire valid-user")),
+				withoutEffect("/public_html/private/.htaccess", []byte("Require all denied\nSetHandler none")),
 			}}
-		}, want: []string{"htaccess high /public_html/admin/.htaccess", "htaccess low /public_html/.htaccess"}},
+		}, want: []string{"htaccess high /public_html/admin/.htaccess", "htaccess low /public_html/.htaccess", "htaccess low /public_html/private/.htaccess"}},
 		"down": {
 			change: func(f *facts) { *f = facts{failure: "timeout", complete: true} },
 			want:   []string{"site_down critical /"},

@@ -75,9 +75,10 @@ func readRules(ctx context.Context, files Files, ref string, roots []string) *ru
 
 func withoutEffect(path string, text []byte) ruleFile {
 	f := ruleFile{path: path}
-	for _, rule := range htaccess.Parse(string(text)).Ignored {
+	read := htaccess.Parse(string(text))
+	for _, rule := range read.Ignored {
 		f.count++
-		f.protects = f.protects || rule.Protects
+		f.protects = f.protects || rule.Protects && !read.Closed() // nobody sees anything in a closed directory
 		if len(f.rules) < mostRules {
 			f.rules = append(f.rules, strconv.Itoa(rule.Line)+": "+shorten(rule.Directive, mostRuleName))
 		}

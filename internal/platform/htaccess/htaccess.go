@@ -67,6 +67,9 @@ func Parse(text string) File {
 	top := p.section("", 0)
 	f.Access = top.access()
 	p.rewrites()
+	if f.Closed() { // else all files may be visited anyway
+		p.ignored = append(p.ignored, p.grants...)
+	}
 	slices.SortStableFunc(p.ignored, func(a, b Rule) int { return a.Line - b.Line })
 	f.Ignored = p.ignored
 	return f
@@ -136,6 +139,7 @@ const mostNested = 20
 type parser struct {
 	lines   []line
 	ignored []Rule
+	grants  []Rule // sections that do nothing but open a part of a directory
 	rules   []rewrite
 }
 
@@ -183,13 +187,13 @@ func (p *parser) open(s *scope, name string, at line, depth int) {
 	}
 	argument := strings.TrimSuffix(strings.TrimSpace(strings.Join(at.words[1:], " ")), ">")
 	argument = strings.TrimSpace(argument)
-	before, rules := len(p.ignored), len(p.rules)
+	before, grants, rules := len(p.ignored), len(p.grants), len(p.rules)
 	inner := p.section(name, depth+1)
 	switch name {
 	case "ifmodule", "ifversion", "ifdefine":
 		// Both branches of the usual pair say the same, so only one counts: that of the modules being there.
 		if strings.HasPrefix(argument, "!") {
-			p.ignored, p.rules = p.ignored[:before], p.rules[:rules]
+			p.ignored, p.grants, p.rules = p.ignored[:before], p.grants[:grants], p.rules[:rules]
 			return
 		}
 		s.add(inner)
@@ -226,7 +230,37 @@ func isHidden(section, argument string) bool {
 		return strings.HasPrefix(argument, ".")
 	}
 	rest, dot := strings.CutPrefix(strings.TrimSpace(pattern), `^\.`)
-	return dot && !strings.Contains(rest, "|") && (rest == "" || !strings.Contains("*?{", rest[:1]))
+	return dot && (rest == "" || !strings.Contains("*?{", rest[:1])) && !hasChoice(rest)
+}
+
+// hasChoice reports whether a pattern may have a | outside of groups, so that what stands before it does not hold for all names. Of
+// patterns with a | and what this does not understand it is assumed.
+func hasChoice(pattern string) bool {
+	if !strings.Contains(pattern, "|") {
+		return false
+	}
+	for _, strange := range []string{"[", "(?", `\Q`} {
+		if strings.Contains(pattern, strange) {
+			return true
+		}
+	}
+	depth, escaped := 0, false
+	for _, r := range pattern {
+		switch {
+		case escaped:
+			escaped = false
+		case r == '\\':
+			escaped = true
+		case r == '(':
+			depth++
+		case r == ')':
+			depth--
+		}
+		if depth < 0 || depth == 0 && r == '|' {
+			return true
+		}
+	}
+	return depth != 0
 }
 
 // part notes a section for a part of a directory, which has no effect as a whole.
@@ -234,10 +268,12 @@ func (p *parser) part(at line, inner scope, rules int) {
 	for i := rules; i < len(p.rules); i++ {
 		p.rules[i].inert = true
 	}
-	verdict := inner.access()
 	restricts := func(v Verdict) bool { return v == Denied || v == Some }
-	if verdict != (Access{}) {
-		p.ignored = append(p.ignored, Rule{at.number, spell(at.words[0]), restricts(verdict.Require) || restricts(verdict.Order)})
+	switch verdict := inner.access(); {
+	case restricts(verdict.Require) || restricts(verdict.Order):
+		p.ignored = append(p.ignored, Rule{at.number, spell(at.words[0]), true})
+	case verdict != (Access{}):
+		p.grants = append(p.grants, Rule{at.number, spell(at.words[0]), false})
 	}
 }
 
