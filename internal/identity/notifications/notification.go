@@ -142,21 +142,31 @@ func refused(o object) map[string]string {
 // endpoint names an endpoint of webhooks.
 func endpoint(o object) map[string]string { return map[string]string{"Host": o.text("host")} }
 
-// unheeded names the .htaccess files of a site whose rules have no effect, with the names of their directives, a file a line.
+// unheeded names the .htaccess files of a site whose rules have no effect, with the names of their directives, a file a line: those
+// that protect something apart from the others.
 func unheeded(o object) map[string]string {
 	words := hosted(o)
-	var lines []string
 	files, _ := o["files"].([]any)
-	for _, f := range files {
-		file, _ := f.(map[string]any)
-		var names []string
-		directives, _ := file["directives"].([]any)
-		for _, name := range directives {
-			names = append(names, fmt.Sprint(name))
-		}
-		lines = append(lines, object(file).text("path")+": "+strings.Join(names, ", "))
+	if elsewhere, ok := o["elsewhere"].(map[string]any); ok {
+		files = append(slices.Clone(files), map[string]any{
+			"path": "…/.htaccess", "protecting": elsewhere["protecting"], "directives": elsewhere["directives"],
+		})
 	}
-	words["Files"] = strings.Join(lines, "\n")
+	for word, list := range map[string]string{"Protecting": "protecting", "Others": "directives"} {
+		var lines []string
+		for _, f := range files {
+			file, _ := f.(map[string]any)
+			var names []string
+			directives, _ := file[list].([]any)
+			for _, name := range directives {
+				names = append(names, fmt.Sprint(name))
+			}
+			if len(names) > 0 {
+				lines = append(lines, object(file).text("path")+": "+strings.Join(names, ", "))
+			}
+		}
+		words[word] = strings.Join(lines, "\n")
+	}
 	if more := o.text("more"); more != "0" {
 		words["More"] = more
 	}

@@ -17,10 +17,10 @@ import (
 // page where the files are.
 func TestOwnersAreMailedWhichRulesHaveNoEffect(t *testing.T) {
 	t.Parallel()
-	words := map[string]struct{ public, harmless, more string }{
-		"en": {"can be seen by everybody", "may behave differently", "More files with such rules: 80."},
-		"ru": {"видно всем", "вести себя не так", "Ещё файлов с такими правилами: 80."},
-		"uz": {"hammaga koʻrinadi", "boshqacha ishlashi mumkin", "yana fayllar soni: 80."},
+	words := map[string]struct{ public, harmless, more, protecting, others string }{
+		"en": {"can be seen by everybody", "may behave differently", "More files with such rules: 80.", "These rules protect something:", "Other rules without effect:"},
+		"ru": {"видно всем", "вести себя не так", "Ещё файлов с такими правилами: 80.", "Эти правила защищают:", "Другие правила, которые не действуют:"},
+		"uz": {"hammaga koʻrinadi", "boshqacha ishlashi mumkin", "yana fayllar soni: 80.", "Bu qoidalar himoya qiladi:", "Ishlamaydigan boshqa qoidalar:"},
 	}
 	engines(t, func(t *testing.T, w *world) {
 		recipients, at := owners{}, map[string]int64{"en": 3, "ru": 4, "uz": 5}
@@ -39,8 +39,9 @@ func TestOwnersAreMailedWhichRulesHaveNoEffect(t *testing.T) {
 		}()
 		for lang, id := range at {
 			secret := event("evt_secret_"+lang, "service.htaccess_ignored", `{"service_id":9,"domain":"shop.test","files":[
-				{"path":"/public_html/.htaccess","directives":["Header","RewriteRule"]},{"path":"/public_html/admin/.htaccess","directives":["AuthType"]}],"more":80,"protects":true}`)
-			plain := event("evt_plain_"+lang, "service.htaccess_ignored", `{"service_id":9,"domain":"blog.test","files":[{"path":"/a/.htaccess","directives":["Header"]}],"more":0,"protects":false}`)
+				{"path":"/public_html/admin/.htaccess","protecting":["AuthType"],"directives":["Header"]},{"path":"/public_html/.htaccess","protecting":[],"directives":["Header","RewriteRule"]}],
+				"elsewhere":{"protecting":["Require"],"directives":["SetEnv","AddType"]},"more":80,"protects":true}`)
+			plain := event("evt_plain_"+lang, "service.htaccess_ignored", `{"service_id":9,"domain":"blog.test","files":[{"path":"/a/.htaccess","protecting":[],"directives":["Header"]}],"elsewhere":{"protecting":[],"directives":[]},"more":0,"protects":false}`)
 			secret.AccountID, plain.AccountID = id, id
 			w.hear(secret)
 			w.hear(plain)
@@ -49,9 +50,10 @@ func TestOwnersAreMailedWhichRulesHaveNoEffect(t *testing.T) {
 		for _, m := range w.post.mails() {
 			lang, _, _ := strings.Cut(m.To, "@")
 			want := words[lang]
-			parts, not := []string{"shop.test", "/public_html/.htaccess: Header, RewriteRule\n/public_html/admin/.htaccess: AuthType\n", want.public, want.more}, want.harmless
+			parts, not := []string{"shop.test", want.protecting + "\n/public_html/admin/.htaccess: AuthType\n…/.htaccess: Require\n\n" +
+				want.others + "\n/public_html/admin/.htaccess: Header\n/public_html/.htaccess: Header, RewriteRule\n…/.htaccess: SetEnv, AddType\n", want.public, want.more}, want.harmless
 			if strings.Contains(m.Subject, "blog.test") {
-				parts, not = []string{"blog.test", "/a/.htaccess: Header\n", want.harmless}, want.public
+				parts, not = []string{"blog.test", "\n\n/a/.htaccess: Header\n", want.harmless}, want.public
 			}
 			for _, part := range append(parts, "https://stead.test/panel/services/9/files", "https://stead.test/notifications/unsubscribe/") {
 				if !strings.Contains(m.Text, part) {

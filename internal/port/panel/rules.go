@@ -1,28 +1,33 @@
 package panel
 
 import (
+	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
 	"stead.dev/stead/internal/platform/htaccess"
-	"stead.dev/stead/internal/platform/plaintext"
 )
 
 // IgnoredRules are the rules in the .htaccess files of an account that have no effect on the server that hosts it.
 type IgnoredRules struct {
-	Files []IgnoredFile // the first ones, at most MostIgnoredFiles
+	Files []IgnoredFile // the first ones, at most MostIgnoredFiles: those with protecting rules come first
 	More  int           // so many files with such rules are not among Files
-	// Directives are the names of all, sorted, each once: those of htaccess.Rule, never arguments, which may be secrets.
-	Directives []string
-	// Protects says that one of the rules keeps visitors from something, which is public while it has no effect.
-	Protects bool
+	// IgnoredNames are those of all files. A name is in both lists when its rules protect in some files only.
+	IgnoredNames
+}
+
+// IgnoredNames are the names of directives, sorted, each once: those of htaccess.Rule, never arguments, which may be secrets.
+type IgnoredNames struct {
+	Protecting []string // keep visitors from something, which is public while they have no effect
+	Others     []string
 }
 
 // IgnoredFile is a file with such rules.
 type IgnoredFile struct {
-	Path       string   // from the home: "/public_html/.htaccess", fit to show
-	Directives []string // the first ones, sorted, each once; at most MostIgnoredNames
-	Protects   bool
+	Path string // from the home: "/public_html/.htaccess", its strange characters escaped as in addresses
+	// IgnoredNames are the first ones, at most MostIgnoredNames, and a name is in one list only.
+	IgnoredNames
 }
 
 // Bounds of what IgnoredRules names.
@@ -38,25 +43,59 @@ func (r *IgnoredRules) Add(path string, rules []htaccess.Rule) {
 	if len(rules) == 0 {
 		return
 	}
-	f := IgnoredFile{Path: path}
+	f := IgnoredFile{Path: escape(path)}
 	for _, rule := range rules {
-		f.Protects = f.Protects || rule.Protects
-		f.Directives = insert(f.Directives, rule.Directive)
-		r.Directives = insert(r.Directives, rule.Directive)
+		if rule.Protects {
+			f.Protecting = insert(f.Protecting, rule.Directive)
+		} else {
+			f.Others = insert(f.Others, rule.Directive)
+		}
 	}
-	r.Protects = r.Protects || f.Protects
+	f.Others = slices.DeleteFunc(f.Others, f.protects)
+	for _, name := range f.Protecting {
+		r.Protecting = insert(r.Protecting, name)
+	}
+	for _, name := range f.Others {
+		r.Others = insert(r.Others, name)
+	}
 	r.file(f)
 }
 
-// file takes a file as one of the first, or counts it.
+// protects reports whether a name is that of a protecting directive.
+func (n IgnoredNames) protects(name string) bool {
+	_, found := slices.BinarySearch(n.Protecting, name)
+	return found
+}
+
+// IsEmpty reports whether there is no name.
+func (n IgnoredNames) IsEmpty() bool { return len(n.Protecting) == 0 && len(n.Others) == 0 }
+
+// file takes a file as one of the first, or counts it. Files with protecting rules displace those without.
 func (r *IgnoredRules) file(f IgnoredFile) {
-	if len(r.Files) >= MostIgnoredFiles {
+	at := len(r.Files)
+	if len(f.Protecting) > 0 {
+		at = firstHarmless(r.Files)
+	}
+	if at >= MostIgnoredFiles {
 		r.More++
 		return
 	}
-	f.Path = plaintext.Line(f.Path, mostIgnoredPath)
-	f.Directives = slices.Clone(f.Directives[:min(len(f.Directives), MostIgnoredNames)])
-	r.Files = append(r.Files, f)
+	f.Protecting = slices.Clone(f.Protecting[:min(len(f.Protecting), MostIgnoredNames)])
+	f.Others = slices.Clone(f.Others[:min(len(f.Others), MostIgnoredNames-len(f.Protecting))])
+	r.Files = slices.Insert(r.Files, at, f)
+	if len(r.Files) > MostIgnoredFiles {
+		r.Files = r.Files[:MostIgnoredFiles]
+		r.More++
+	}
+}
+
+// firstHarmless is where the files without protecting rules begin.
+func firstHarmless(files []IgnoredFile) int {
+	at := slices.IndexFunc(files, func(f IgnoredFile) bool { return len(f.Protecting) == 0 })
+	if at < 0 {
+		return len(files)
+	}
+	return at
 }
 
 // insert adds a name to sorted ones.
@@ -69,22 +108,32 @@ func insert(names []string, name string) []string {
 
 // Checked is what a report may say, whatever the machine that made it says: names of directives, within the bounds.
 func (r IgnoredRules) Checked() IgnoredRules {
-	out := IgnoredRules{More: min(max(r.More, 0), mostIgnoredMore), Directives: named(r.Directives), Protects: r.Protects}
+	out := IgnoredRules{More: min(max(r.More, 0), mostIgnoredMore), IgnoredNames: r.checked()}
 	for _, f := range r.Files {
-		if f.Directives = named(f.Directives); len(f.Directives) > 0 && isRuleFile(f.Path) {
+		f.IgnoredNames = f.checked()
+		f.Others = slices.DeleteFunc(f.Others, f.protects)
+		if !isShown(f.Path) {
+			f.Path = escape(f.Path)
+		}
+		if !f.IsEmpty() && isRuleFile(f.Path) {
 			out.file(f)
 		}
 	}
-	if len(out.Directives) == 0 {
+	if out.IsEmpty() {
 		return IgnoredRules{}
 	}
 	return out
 }
 
+// checked are the names that directives have.
+func (n IgnoredNames) checked() IgnoredNames {
+	return IgnoredNames{named(n.Protecting), named(n.Others)}
+}
+
 // isRuleFile reports whether a path is that of a .htaccess file, cut or whole.
 func isRuleFile(path string) bool {
 	return strings.HasPrefix(path, "/") && !strings.Contains(path, "//") &&
-		(strings.HasSuffix(path, "/"+htaccess.Name) || strings.HasSuffix(path, "…"))
+		(strings.HasSuffix(path, "/"+htaccess.Name) || strings.HasSuffix(path, cut))
 }
 
 // named are the names that directives have.
@@ -95,4 +144,36 @@ func named(names []string) (known []string) {
 		}
 	}
 	return known
+}
+
+// cut follows a path that is cut.
+const cut = "…"
+
+// escape is a path as mails show it: customers, and whoever writes to their sites, name directories, and may not write our mails.
+func escape(path string) string {
+	var b strings.Builder
+	for i := range len(path) {
+		next := string(path[i])
+		if !isPlain(path[i]) {
+			next = fmt.Sprintf("%%%02X", path[i])
+		}
+		if b.Len()+len(next) > mostIgnoredPath {
+			return b.String() + cut
+		}
+		b.WriteString(next)
+	}
+	return b.String()
+}
+
+// isShown reports whether a path is one that escape returns.
+func isShown(path string) bool {
+	path = strings.TrimSuffix(path, cut)
+	return len(path) <= mostIgnoredPath && shown.MatchString(path)
+}
+
+var shown = regexp.MustCompile(`^(?:[A-Za-z0-9._/-]|%[0-9A-F]{2})*$`)
+
+// isPlain reports whether a byte is shown as it is.
+func isPlain(c byte) bool {
+	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.IndexByte("._-/", c) >= 0
 }
