@@ -84,11 +84,14 @@ func (c *closures) looked(ref string, took time.Duration) {
 	c.rests[ref] = c.since() + max(lookMerge, took*(lookShare-1))
 }
 
-// setIgnored stores the rules without effect that a look has found. They are found anew after a restart.
-func (c *closures) setIgnored(ref string, rules panel.IgnoredRules) {
+// setIgnored stores the rules without effect that a look has found, if the account is still here: it may have been deleted, and
+// forgotten, while it was looked at. They are found anew after a restart.
+func (c *closures) setIgnored(ref string, rules panel.IgnoredRules, isHere func() bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.ignored[ref] = rules
+	if isHere() {
+		c.ignored[ref] = rules
+	}
 }
 
 // ignoredOf are the rules without effect of an account; nil before the first look.
@@ -155,7 +158,15 @@ func (n *Node) lookAt(ctx context.Context, ref string) error {
 	if err != nil {
 		return err
 	}
-	n.closures.setIgnored(ref, looked.Ignored)
+	return n.found(ctx, rec, looked)
+}
+
+// found closes the directories that a look has found.
+func (n *Node) found(ctx context.Context, rec accounts.Record, looked files.Looked) error {
+	n.closures.setIgnored(rec.Ref, looked.Ignored, func() bool {
+		_, err := n.here(rec.Ref)
+		return err == nil
+	})
 	found, former := looked.Closed, n.closed.Get(rec.Name)
 	if !looked.Complete {
 		found = withFormer(found, former)
@@ -164,14 +175,23 @@ func (n *Node) lookAt(ctx context.Context, ref string) error {
 	if slices.Equal(found, former) {
 		return nil
 	}
-	_, err = n.closed.Update(rec.Name, func(c *[]files.Closed) error {
+	if err := n.setClosed(rec, found); err != nil {
+		return err
+	}
+	return n.apply(ctx, rec.Ref)
+}
+
+// setClosed records the directories that are closed, if the account is still here. No account ends meanwhile.
+func (n *Node) setClosed(rec accounts.Record, found []files.Closed) error {
+	defer n.applying.Lock(rec.Ref)()
+	if _, err := n.here(rec.Ref); err != nil {
+		return err
+	}
+	_, err := n.closed.Update(rec.Name, func(c *[]files.Closed) error {
 		*c = found
 		return nil
 	})
-	if err != nil {
-		return err
-	}
-	return n.apply(ctx, ref)
+	return err
 }
 
 // withFormer adds what was closed and not looked at, which stays closed, to what an incomplete look found: up to mostClosed, as

@@ -1,6 +1,7 @@
 package node
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -64,6 +65,115 @@ func TestRulesWithoutEffectAreReported(t *testing.T) {
 	must(t, n.DeleteAccount(t.Context(), "1"))
 	if n.closures.ignoredOf("1") != nil {
 		t.Error("rules of a deleted account are kept")
+	}
+}
+
+// akismet is what WordPress brings as wp-content/plugins/akismet/.htaccess.
+const akismet = `# Only allow direct access to specific Web-available files.
+
+# Apache 2.2
+<IfModule !mod_authz_core.c>
+	Order Deny,Allow
+	Deny from all
+</IfModule>
+
+# Apache 2.4
+<IfModule mod_authz_core.c>
+	Require all denied
+</IfModule>
+
+# Akismet CSS and JS
+<FilesMatch "^(form\.js|akismet\.js|akismet-frontend\.js|akismet\.css)$">
+	<IfModule !mod_authz_core.c>
+		Allow from all
+	</IfModule>
+	
+	<IfModule mod_authz_core.c>
+		Require all granted
+	</IfModule>
+</FilesMatch>
+
+# Akismet images
+<FilesMatch "^logo-(a|full)-2x\.png$">
+	<IfModule !mod_authz_core.c>
+		Allow from all
+	</IfModule>
+	
+	<IfModule mod_authz_core.c>
+		Require all granted
+	</IfModule>
+</FilesMatch>`
+
+// What Drupal writes for its private files.
+const drupalPrivate = `<IfModule mod_authz_core.c>
+  Require all denied
+</IfModule>
+<IfModule !mod_authz_core.c>
+  Deny from all
+</IfModule>
+Options -Indexes -ExecCGI -Includes -MultiViews
+SetHandler Drupal_Security_Do_Not_Remove_See_SA_2006_006
+<Files *>
+  SetHandler Drupal_Security_Do_Not_Remove_See_SA_2013_003
+</Files>
+<IfModule mod_php.c>
+  php_flag engine off
+</IfModule>
+`
+
+// Rules in a closed directory are told when one below it is open: they would hold there.
+func TestRulesWhereNobodyMayVisitAreNoNews(t *testing.T) {
+	n := open(t, t.TempDir())
+	defer n.Close()
+	create(t, n, "1", "rules.example")
+	write(t, n, "1", "/public_html/wp-content/plugins/akismet/.htaccess", akismet)
+	write(t, n, "1", "/public_html/private/.htaccess", drupalPrivate)
+	write(t, n, "1", "/public_html/private/deep/.htaccess", "AuthType Basic\n")
+	look := func(roots ...string) panel.IgnoredRules {
+		t.Helper()
+		looked, err := n.Files.Closed(t.Context(), "1", roots)
+		must(t, err)
+		return looked.Ignored
+	}
+	if got := look("/public_html"); len(got.Files) > 0 || !got.IsEmpty() {
+		t.Errorf("in closed directories: %+v", got)
+	}
+	if got := look("/public_html/private/deep"); len(got.Files) > 0 {
+		t.Errorf("in a document root below a closed one: %+v", got)
+	}
+	write(t, n, "1", "/public_html/private/deep/open/.htaccess", "Require all granted\n")
+	write(t, n, "1", "/public_html/private/deep/next/.htaccess", "Require all granted\nHeader set A b\n")
+	got := look("/public_html")
+	var paths []string
+	for _, f := range got.Files {
+		paths = append(paths, f.Path)
+	}
+	slices.Sort(paths)
+	if want := []string{"/public_html/private/.htaccess", "/public_html/private/deep/.htaccess", "/public_html/private/deep/next/.htaccess"}; !slices.Equal(paths, want) {
+		t.Errorf("above open directories: %q, want %q", paths, want)
+	}
+}
+
+// An account may be deleted while it is looked at.
+func TestALookRestoresNothingOfADeletedAccount(t *testing.T) {
+	n := open(t, t.TempDir())
+	defer n.Close()
+	create(t, n, "1", "rules.example")
+	write(t, n, "1", "/public_html/.htaccess", "AuthType Basic\n")
+	write(t, n, "1", "/public_html/private/.htaccess", "Require all denied\n")
+	rec, err := n.accounts.Get("1")
+	must(t, err)
+	looked, err := n.Files.Closed(t.Context(), "1", []string{"/public_html"})
+	must(t, err)
+	must(t, n.DeleteAccount(t.Context(), "1"))
+	if err := n.found(t.Context(), rec, looked); !errors.Is(err, panel.ErrNotFound) {
+		t.Errorf("error %v", err)
+	}
+	if got := n.closures.ignoredOf("1"); got != nil {
+		t.Errorf("rules of a deleted account: %+v", got)
+	}
+	if got := n.closed.Get(rec.Name); len(got) > 0 {
+		t.Errorf("closed directories of a deleted account: %+v", got)
 	}
 }
 

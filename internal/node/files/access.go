@@ -68,7 +68,7 @@ func (d *Driver) Closed(ctx context.Context, ref string, roots []string) (_ Look
 		return Looked{}, err
 	}
 	defer c.close()
-	l := closedSearch{call: c, since: clock.Stopwatch(), above: map[string]htaccess.Access{}}
+	l := closedSearch{call: c, since: clock.Stopwatch(), above: map[string]*ruleFile{}}
 	for _, root := range roots {
 		root, err := CleanPath(root)
 		if err != nil {
@@ -99,7 +99,17 @@ type closedSearch struct {
 	short bool // a bound was reached
 
 	ignored panel.IgnoredRules
-	above   map[string]htaccess.Access // of directories above document roots, which several may have in common
+	above   map[string]*ruleFile // of directories above document roots, which several may have in common
+}
+
+// ruleFile is what the file of a directory says.
+type ruleFile struct {
+	htaccess.Access
+
+	path  string
+	rules []htaccess.Rule // that have no effect
+	told  bool
+	outer *ruleFile // the next one above that is held back
 }
 
 // pending is a directory that is still to be looked at.
@@ -107,21 +117,22 @@ type pending struct {
 	dir    string
 	above  htaccess.Access // of the directory above
 	closed bool            // what that one is, as far as it was found
+	held   *ruleFile       // the nearest file above that is held back
 }
 
 // below looks at a document root and what is in it. What the directories above it say applies to it too.
 func (l *closedSearch) below(dir string) {
-	var above htaccess.Access
+	at := pending{dir: dir}
 	if dir != "." {
-		above = l.on(".").Below(above)
+		l.step(&at, ".")
 		for i, r := range dir {
 			if r == '/' {
-				above = l.on(dir[:i]).Below(above)
+				l.step(&at, dir[:i])
 			}
 		}
 	}
 	// The nearest to the root come first: a bound leaves out what is deep.
-	for todo := []pending{{dir: dir, above: above}}; len(todo) > 0; todo = todo[1:] {
+	for todo := []pending{at}; len(todo) > 0; todo = todo[1:] {
 		if l.Err() != nil || l.since() > lookTime || len(l.found) == MostClosed {
 			l.short = true
 			return
@@ -130,10 +141,34 @@ func (l *closedSearch) below(dir string) {
 	}
 }
 
+// step takes a directory above a document root into account. Nobody visits it, so its rules hold in the document root only.
+func (l *closedSearch) step(at *pending, dir string) {
+	f := l.on(dir)
+	at.above, at.held = f.Below(at.above), l.tell(f, at.held, true)
+}
+
+// tell reports the rules of a directory's file that have no effect. Where a directory is closed they would do nothing: they are held
+// back for the first one below that is open, where they would hold as well.
+func (l *closedSearch) tell(f, held *ruleFile, closed bool) *ruleFile {
+	if len(f.rules) > 0 {
+		f.outer, held = held, f
+	}
+	if closed {
+		return held
+	}
+	for ; held != nil && !held.told; held = held.outer {
+		l.ignored.Add(held.path, held.rules)
+		held.told = true
+	}
+	return nil
+}
+
 // directory looks at a directory, and lists those in it.
 func (l *closedSearch) directory(p pending) (inside []pending) {
-	access := l.own(p.dir).Below(p.above)
+	own := l.own(p.dir)
+	access := own.Below(p.above)
 	closed := access.Closed()
+	held := l.tell(own, p.held, closed)
 	if closed != p.closed {
 		l.found = append(l.found, Closed{Dir: Dir(p.dir), Denied: closed})
 	}
@@ -154,7 +189,7 @@ func (l *closedSearch) directory(p pending) (inside []pending) {
 			case len(dir) > longest:
 				l.short = true
 			default:
-				inside = append(inside, pending{dir, access, closed})
+				inside = append(inside, pending{dir, access, closed, held})
 			}
 		}
 		if err != nil {
@@ -169,30 +204,29 @@ func (l *closedSearch) open(dir string) (*os.File, error) {
 }
 
 // on is what a directory above a document root says. Its file is read once for all document roots.
-func (l *closedSearch) on(dir string) htaccess.Access {
-	access, ok := l.above[dir]
+func (l *closedSearch) on(dir string) *ruleFile {
+	f, ok := l.above[dir]
 	if !ok {
-		access = l.own(dir)
-		l.above[dir] = access
+		f = l.own(dir)
+		l.above[dir] = f
 	}
-	return access
+	return f
 }
 
 // own is what a directory's file says; nothing when there is none that can be read.
-func (l *closedSearch) own(dir string) htaccess.Access {
+func (l *closedSearch) own(dir string) *ruleFile {
 	name := path.Join(dir, htaccess.Name)
 	f, _, err := l.openFile(name)
 	if err != nil {
-		return htaccess.Access{}
+		return &ruleFile{}
 	}
 	defer f.Close()
 	text, err := io.ReadAll(io.LimitReader(f, htaccess.MaxBytes))
 	if err != nil {
-		return htaccess.Access{}
+		return &ruleFile{}
 	}
 	read := htaccess.Parse(string(text))
-	l.ignored.Add("/"+name, read.Ignored)
-	return read.Access
+	return &ruleFile{Access: read.Access, path: "/" + name, rules: read.Ignored}
 }
 
 // OnAccess registers changed, which is called when files by which directories are closed have changed, or may have. It is called
