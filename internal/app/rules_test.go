@@ -26,7 +26,9 @@ func TestAnOwnerIsMailedOnceWhichRulesHaveNoEffect(t *testing.T) {
 			}
 		}
 		told := func() (n int) {
-			var list struct{ Data []struct{ Kind, Link, Body string } }
+			var list struct {
+				Data []struct{ Kind, Link, Body string }
+			}
 			a.get(t, w.owner.token, "/api/v1/notifications?per_page=50").decode(t, &list)
 			for _, note := range list.Data {
 				if note.Kind != "htaccess_ignored" {

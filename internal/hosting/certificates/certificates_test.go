@@ -32,7 +32,7 @@ func TestACertificateIsIssuedRenewedAndUsed(t *testing.T) {
 		id := int64(a.json["id"].(float64))
 		w.run()
 		got := w.shown(10, id)
-		if got["status"] != "active" || got["issuer"] != "Stead sandbox authority" || fmt.Sprint(got["sans"]) != "[shop.example www.shop.example]" ||
+		if got["status"] != "active" || got["issuer"] != "Sandbox authority" || fmt.Sprint(got["sans"]) != "[shop.example www.shop.example]" ||
 			fmt.Sprint(got["domains"]) != "[shop.example]" || got["domain_id"] != 1000.0 || got["auto_renew"] != true {
 			t.Errorf("issued: %v", got)
 		}

@@ -48,7 +48,7 @@ func NewSimulated(now func() time.Time) (*Simulated, error) {
 	}
 	s := &Simulated{key: key, now: now}
 	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "Stead sandbox authority"}, IsCA: true, BasicConstraintsValid: true,
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "Sandbox authority"}, IsCA: true, BasicConstraintsValid: true,
 		NotBefore: now().Add(-time.Hour), NotAfter: now().Add(rootLife), KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageCRLSign,
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)

@@ -1,1 +1,0 @@
-import{r as e}from"./often-DvFEKk7i.js";import{t}from"./texts-bvyvPSUm.js";import{li as n}from"./main-mX8CeQRu.js";var r=n(),i={open:`busy`,waiting:`warn`,answered:`good`,closed:`neutral`};function a({status:n}){return(0,r.jsx)(e,{tone:i[n],label:t(`status.${n}`)})}export{a as t};

@@ -1,0 +1,1 @@
+import{Nn as e}from"./main-lyGJrXsL.js";var t=e(`services`);export{t};

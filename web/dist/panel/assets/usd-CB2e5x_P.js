@@ -1,1 +1,0 @@
-import{_ as e}from"./often-DvFEKk7i.js";var t=t=>e({amount:t,currency:`USD`});export{t};
