@@ -87,7 +87,7 @@ type servedZones map[string]nameserver.Zone
 
 func (z servedZones) Set(in nameserver.Zone) error {
 	z[in.Name] = in
-	return nameserver.New(nameserver.Config{}).Set(in)
+	return nameserver.New(nameserver.Config{Now: time.Now}).Set(in)
 }
 
 func (z servedZones) Serial(name string) (uint32, bool) {

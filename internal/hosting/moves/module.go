@@ -38,12 +38,17 @@ func (s *Service) Register(w *river.Workers) {
 // customers feel while the service is held.
 const inOneJob = 20 * time.Second
 
-// steps takes a move on as long as its waits are short.
+// steps takes a move one step on; while the service is held, as long as the waits are short. Other moves share the workers with what
+// customers do.
 func (s *Service) steps(ctx context.Context, id int64) (time.Duration, error) {
 	ends := s.Clock.Now().Add(inOneJob)
 	for {
 		wait, err := s.Step(ctx, id)
 		if err != nil || wait == 0 || wait > settling || s.Clock.Now().Add(wait).After(ends) {
+			return wait, err
+		}
+		held, err := isHeld(ctx, s.DB, id)
+		if err != nil || !held {
 			return wait, err
 		}
 		select {

@@ -51,6 +51,12 @@ func insert(ctx context.Context, tx *db.Tx, m Move) (id int64, ok bool, err erro
 	return id, err == nil, err
 }
 
+// isHeld reports whether a move holds its service at present.
+func isHeld(ctx context.Context, q db.Querier, id int64) (held bool, err error) {
+	err = q.QueryRow(ctx, `SELECT held_at IS NOT NULL AND opened_at IS NULL AND closed_at IS NULL FROM moves_moves WHERE id = $1`, id).Scan(&held)
+	return held, err
+}
+
 func write(ctx context.Context, tx *db.Tx, m Move) error {
 	if m.Refused == nil {
 		m.Refused = []int64{}

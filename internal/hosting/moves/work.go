@@ -428,6 +428,9 @@ func (s *Service) open(ctx context.Context, m Move) (outcome, error) {
 			return outcome{}, errors.Join(err, readErr)
 		}
 	}
+	// While it is held: afterwards its own backups and restores read where the copies are.
+	s.dropCopies(ctx, m, m.From)
+	s.dropCopies(ctx, m, m.To)
 	if m.HeldAt != nil {
 		s.Log.InfoContext(ctx, "a service has moved", "service", m.ServiceID, "from", m.From, "to", m.To, "held", s.Clock.Now().Sub(*m.HeldAt))
 	}
@@ -575,12 +578,8 @@ func (s *Service) discard(ctx context.Context, m Move, of site.Site) error {
 // leave tells the former machine, when it answers, that it has the account no more.
 func (s *Service) leave(ctx context.Context, m Move) (outcome, error) {
 	gone, err := s.Nodes.Gone(ctx, s.DB, m.From)
-	if err != nil {
-		return outcome{}, err
-	}
-	if gone {
-		s.dropCopies(ctx, m, m.To)
-		return on(Closed), nil
+	if err != nil || gone {
+		return on(Closed), err
 	}
 	to, err := s.address(ctx, m)
 	if err != nil {
@@ -601,9 +600,6 @@ func (s *Service) leave(ctx context.Context, m Move) (outcome, error) {
 		return later(m, s.patience(m)), nil // of a recovery it is expected to be dead
 	}
 	now := s.Clock.Now()
-	// Only now: nobody waits for it any more.
-	s.dropCopies(ctx, m, m.From)
-	s.dropCopies(ctx, m, m.To)
 	return on(Keep).with(func(m *Move) { m.LeftAt = &now }), nil
 }
 

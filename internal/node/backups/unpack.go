@@ -132,6 +132,7 @@ type unpacker struct {
 	root  *os.Root
 	scope scope
 	into  string // directory below the root
+	plain bool   // links are left out: root reads what is unpacked
 	dirs  []dirEnd
 }
 
@@ -236,7 +237,7 @@ func (u *unpacker) unpack(r io.Reader) error {
 		if err := u.ctx.Err(); err != nil {
 			return err
 		}
-		if !u.scope.has(name) || kindOf(h) == isUnread {
+		if !u.scope.has(name) || kindOf(h) == isUnread || u.plain && h.Typeflag == tar.TypeSymlink {
 			return nil
 		}
 		if err := u.entry(path.Join(u.into, name), h, body); err != nil {

@@ -13,6 +13,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"slices"
 	"sync"
 	"time"
 
@@ -51,8 +52,7 @@ func (d *Driver) make(ctx context.Context, t *task) error {
 		return err
 	}
 	for range 2 {
-		// Customers wait for the copy of an account on hold, which another machine reads whole before it counts.
-		if err = d.saveParts(ctx, a, t); err == nil && !a.OnHold() {
+		if err = d.saveParts(ctx, a, t); err == nil && !isMoves(a, t) {
 			err = d.readBack(ctx, *t)
 		}
 		if !errors.Is(err, errDamaged) {
@@ -67,6 +67,12 @@ func (d *Driver) make(ctx context.Context, t *task) error {
 		}
 	}
 	return err
+}
+
+// isMoves reports whether a task makes the last copy of a move. Customers wait for it, and another machine reads it whole before it
+// counts.
+func isMoves(a accounts.Account, t *task) bool {
+	return a.OnHold() && slices.ContainsFunc(t.Parts, func(p part) bool { return p.Part == panel.PartLogs })
 }
 
 // saveParts saves part after part. It skips parts that an interrupted run has completed.
@@ -420,7 +426,8 @@ func (d *Driver) placePublic(a accounts.Account, root *os.Root, home *contents) 
 	return unix.Fchown(dir, a.User.UID, int(of.Gid))
 }
 
-// unpackPart unpacks a facility's dump into dir, which it creates.
+// unpackPart unpacks a facility's dump into dir, which it creates. A dump has no links; one of another machine's may, to what is other
+// accounts'.
 func unpackPart(ctx context.Context, r io.Reader, dir string) error {
 	if err := os.MkdirAll(path.Join(dir, dataDir), 0o700); err != nil { // a backup may be without any
 		return err
@@ -430,7 +437,7 @@ func unpackPart(ctx context.Context, r io.Reader, dir string) error {
 		return err
 	}
 	defer root.Close()
-	u := &unpacker{ctx: ctx, root: root}
+	u := &unpacker{ctx: ctx, root: root, plain: true}
 	return u.unpack(r)
 }
 

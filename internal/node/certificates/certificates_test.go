@@ -233,7 +233,7 @@ func TestHandshakesAreAnsweredForTheNameThatIsAskedFor(t *testing.T) {
 			}
 			leaf, err := x509.ParseCertificate(c.Certificate[0])
 			w.must(err)
-			if !slices.Contains(leaf.DNSNames, want) || strings.Contains(leaf.Issuer.CommonName, "sandbox") != (want == "alice.example") {
+			if !slices.Contains(leaf.DNSNames, want) || strings.Contains(leaf.Issuer.CommonName, "Sandbox") != (want == "alice.example") {
 				t.Errorf("%q: %v by %s", name, leaf.DNSNames, leaf.Issuer)
 			}
 		}

@@ -44,6 +44,7 @@ const MostClosed = 200
 // Other bounds of one look for closed directories.
 const (
 	mostLooked = 500_000          // names
+	mostHeld   = 1000             // files whose rules are held back
 	longest    = 1000             // bytes of a directory's path; a line of a web server's configuration has 4096
 	lookTime   = 30 * time.Second // in all
 	lookBatch  = 1000             // names that are read at once
@@ -99,6 +100,7 @@ type closedSearch struct {
 	short bool // a bound was reached
 
 	ignored panel.IgnoredRules
+	held    int                  // files whose rules were held back
 	above   map[string]*ruleFile // of directories above document roots, which several may have in common
 }
 
@@ -107,7 +109,7 @@ type ruleFile struct {
 	htaccess.Access
 
 	path  string
-	rules []htaccess.Rule // that have no effect
+	rules []htaccess.Rule // that have no effect, one of each kind
 	told  bool
 	outer *ruleFile // the next one above that is held back
 }
@@ -150,8 +152,11 @@ func (l *closedSearch) step(at *pending, dir string) {
 // tell reports the rules of a directory's file that have no effect. Where a directory is closed they would do nothing: they are held
 // back for the first one below that is open, where they would hold as well.
 func (l *closedSearch) tell(f, held *ruleFile, closed bool) *ruleFile {
-	if len(f.rules) > 0 {
+	if len(f.rules) > 0 && (!closed || l.held < mostHeld) {
 		f.outer, held = held, f
+		if closed {
+			l.held++
+		}
 	}
 	if closed {
 		return held
@@ -226,7 +231,17 @@ func (l *closedSearch) own(dir string) *ruleFile {
 		return &ruleFile{}
 	}
 	read := htaccess.Parse(string(text))
-	return &ruleFile{Access: read.Access, path: "/" + name, rules: read.Ignored}
+	return &ruleFile{Access: read.Access, path: "/" + name, rules: kinds(read.Ignored)}
+}
+
+// kinds is one rule of each directive that protects and one of each that does not: a file may repeat one ten thousand times.
+func kinds(rules []htaccess.Rule) (distinct []htaccess.Rule) {
+	for _, r := range rules {
+		if !slices.ContainsFunc(distinct, func(d htaccess.Rule) bool { return d.Directive == r.Directive && d.Protects == r.Protects }) {
+			distinct = append(distinct, r)
+		}
+	}
+	return distinct
 }
 
 // OnAccess registers changed, which is called when files by which directories are closed have changed, or may have. It is called

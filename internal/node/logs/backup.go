@@ -119,9 +119,13 @@ func (d *Driver) LoadBackup(ctx context.Context, a accounts.Account, dir string,
 	if !a.Arriving {
 		return fmt.Errorf("%w: logs: the account is open", panel.ErrBusy)
 	}
+	staged, err := d.store.stage(ctx, a.Name, a.User.GID, dir)
+	if err != nil {
+		return fmt.Errorf("logs: %w", err)
+	}
 	d.counting.Lock()
 	defer d.counting.Unlock()
-	present, err := d.store.load(ctx, a.Name, a.User.GID, dir)
+	present, err := d.store.take(a.Name, staged)
 	if err != nil {
 		return fmt.Errorf("logs: %w", err)
 	}
@@ -135,13 +139,49 @@ func (d *Driver) LoadBackup(ctx context.Context, a accounts.Account, dir string,
 	return nil
 }
 
-// load replaces the rotated files of an account by those in dir, and returns the number of the present access log.
-func (s *Store) load(ctx context.Context, account string, gid int, dir string) (int64, error) {
+// Of a dump, whatever the machine that made it says.
+const mostFiles = 100 // of each log
+
+// arriving follows the name of a file that is not in its place yet.
+const arriving = ".arriving"
+
+// stage copies the files of a dump beside those of an account, where nobody reads them, and returns their names.
+func (s *Store) stage(ctx context.Context, account string, gid int, dir string) (names []string, err error) {
+	if err := s.Prepare(account, 0, gid); err != nil {
+		return nil, err
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	files, size := map[string]int{}, map[string]int64{}
+	for _, e := range entries {
+		parts := movedForm.FindStringSubmatch(e.Name())
+		if parts == nil || !e.Type().IsRegular() || !slices.Contains(panel.LogTypes(), panel.LogType(parts[1])) {
+			continue // of a later version
+		}
+		info, err := e.Info()
+		if err != nil {
+			return nil, err
+		}
+		if files[parts[1]]++; files[parts[1]] > mostFiles {
+			return nil, fmt.Errorf("%w: logs: too many files", panel.ErrInvalid)
+		}
+		if size[parts[1]] += info.Size(); size[parts[1]] > mostMoved {
+			return nil, fmt.Errorf("%w: logs: too large", panel.ErrInvalid)
+		}
+		if err := s.place(ctx, filepath.Join(dir, e.Name()), filepath.Join(s.Dir(account), e.Name()+arriving), gid); err != nil {
+			return nil, err
+		}
+		names = append(names, e.Name())
+	}
+	return names, nil
+}
+
+// take puts staged files in the place of an account's rotated ones, and returns the number of the present access log.
+func (s *Store) take(account string, staged []string) (int64, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err := s.prepare(account, 0, gid); err != nil {
-		return 0, err
-	}
 	for _, t := range panel.LogTypes() {
 		all, err := s.volumes(account, t)
 		if err != nil {
@@ -155,16 +195,9 @@ func (s *Store) load(ctx context.Context, account string, gid int, dir string) (
 			}
 		}
 	}
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return 0, err
-	}
-	for _, e := range entries {
-		parts := movedForm.FindStringSubmatch(e.Name())
-		if parts == nil || !e.Type().IsRegular() || !slices.Contains(panel.LogTypes(), panel.LogType(parts[1])) {
-			continue // of a later version
-		}
-		if err := s.place(ctx, filepath.Join(dir, e.Name()), filepath.Join(s.Dir(account), e.Name()), gid); err != nil {
+	for _, name := range staged {
+		to := filepath.Join(s.Dir(account), name)
+		if err := os.Rename(to+arriving, to); err != nil {
 			return 0, err
 		}
 	}
@@ -182,6 +215,9 @@ func (s *Store) place(ctx context.Context, from, to string, gid int) (err error)
 		return err
 	}
 	defer in.Close()
+	if err := os.Remove(to); err != nil && !errors.Is(err, fs.ErrNotExist) { // of an attempt that ended
+		return err
+	}
 	if err := s.create(to, os.Geteuid(), gid); err != nil {
 		return err
 	}

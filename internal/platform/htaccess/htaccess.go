@@ -207,7 +207,7 @@ func (p *parser) open(s *scope, name string, at line, depth int) {
 		}
 		p.part(at, inner, rules)
 	case "files", "filesmatch":
-		if everything[argument] {
+		if isEverything(name, argument) {
 			s.add(inner)
 			return
 		}
@@ -220,8 +220,17 @@ func (p *parser) open(s *scope, name string, at line, depth int) {
 	}
 }
 
-// everything are arguments of Files and FilesMatch that mean all files.
-var everything = map[string]bool{"*": true, "~ .*": true, ".*": true, ".": true, "^.*$": true, "^": true, "~ .*$": true, ".*$": true}
+// isEverything reports whether Files or FilesMatch means all files. In Files ".*" are the names that begin with a dot.
+func isEverything(section, argument string) bool {
+	pattern, isPattern := strings.CutPrefix(argument, "~")
+	if section == "files" && !isPattern {
+		return argument == "*"
+	}
+	return everything[strings.TrimSpace(pattern)]
+}
+
+// everything are patterns of all names.
+var everything = map[string]bool{".*": true, ".": true, "^.*$": true, "^": true, ".*$": true, "^.*": true, "^.+$": true, ".+": true}
 
 // isHidden reports whether Files or FilesMatch is for names that begin with a dot only, which are never served.
 func isHidden(section, argument string) bool {
@@ -321,6 +330,8 @@ func (p *parser) directive(s *scope, name string, at line) {
 				return
 			}
 		}
+	case "redirect":
+		p.ignore(at, len(arguments) > 0 && refusals[strings.ToLower(arguments[0])])
 	case "serversignature", "adddefaultcharset", "fileetag": // are as one would have them, or change nothing that is seen
 	default:
 		p.ignore(at, protecting[name])
@@ -358,13 +369,15 @@ var (
 		"-indexes": true, "+followsymlinks": true, "followsymlinks": true, "+symlinksifownermatch": true, "symlinksifownermatch": true,
 		"-multiviews": true, "-execcgi": true, "-includes": true, "none": true,
 	}
+	// refusals are the states of Redirect that keep visitors from an address.
+	refusals = map[string]bool{"401": true, "403": true, "404": true, "410": true, "gone": true}
 	// indexes are the names that the machine looks for.
 	indexes = map[string]bool{"index.html": true, "index.htm": true, "index.php": true}
 	// protecting are directives by which sites keep visitors from what they should not reach.
 	protecting = map[string]bool{
 		"authtype": true, "authuserfile": true, "authgroupfile": true, "authname": true, "authbasicprovider": true, "sethandler": true,
 		"removehandler": true, "removetype": true, "forcetype": true, "php_flag": true, "php_admin_flag": true, "redirectmatch": true,
-		"sslrequiressl": true,
+		"sslrequiressl": true, "sslrequire": true, "sslverifyclient": true, "allowmethods": true, "authldapurl": true, "authformprovider": true,
 	}
 )
 

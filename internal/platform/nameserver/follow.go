@@ -8,73 +8,105 @@ import (
 	"github.com/miekg/dns"
 )
 
-// followed is which changes the secondaries have come for. A secondary that signs gives zones serials of its own, so what it
-// answers with says nothing; that it asks for the serial or takes a transfer, with the key, does.
+// followed records which changes the secondaries have come for. A secondary that signs gives zones serials of its own, so its
+// answers say nothing; that it asks for the serial or takes a transfer, with the key, does.
 type followed struct {
-	mu    sync.Mutex
-	since map[netip.Addr]map[string]time.Time // by zone: the first change that the secondary has not come for
+	mu      sync.Mutex
+	pending map[netip.Addr]map[string]pendingChange // by zone
+	takes   map[netip.Addr]map[string]bool          // the private zones that a secondary has come for: others it is not configured for
+}
+
+// pendingChange is a change that a secondary has not come for.
+type pendingChange struct {
+	since  time.Time
+	broken bool // a transfer broke off: only a whole one settles it
 }
 
 func newFollowed(secondaries []netip.AddrPort) *followed {
-	f := &followed{since: map[netip.Addr]map[string]time.Time{}}
+	f := &followed{pending: map[netip.Addr]map[string]pendingChange{}, takes: map[netip.Addr]map[string]bool{}}
 	for _, at := range secondaries {
-		f.since[at.Addr().Unmap()] = map[string]time.Time{}
+		f.pending[at.Addr().Unmap()] = map[string]pendingChange{}
+		f.takes[at.Addr().Unmap()] = map[string]bool{}
 	}
 	return f
 }
 
-// changed is called when the secondaries are to take a zone.
-func (f *followed) changed(zone string, now time.Time) {
+// change notes that the secondaries have to take a zone.
+func (f *followed) change(z *zone, now time.Time) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	for _, zones := range f.since {
-		if zones[zone].IsZero() {
-			zones[zone] = now
+	for secondary, pending := range f.pending {
+		if _, known := pending[z.name]; !known && (!z.private || f.takes[secondary][z.name]) {
+			pending[z.name] = pendingChange{since: now}
 		}
 	}
 }
 
-// came is called when a secondary has come for a zone.
-func (f *followed) came(secondary netip.Addr, zone string) {
+// ask notes that a secondary has asked for the serial of a zone. It takes a transfer next, unless it has the version from another
+// replica.
+func (f *followed) ask(secondary netip.Addr, z *zone) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	delete(f.since[secondary], zone)
-}
-
-// broke is called when a transfer to a secondary has broken off.
-func (f *followed) broke(secondary netip.Addr, zone string, now time.Time) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if zones := f.since[secondary]; zones != nil && zones[zone].IsZero() {
-		zones[zone] = now
+	if f.note(secondary, z) && !f.pending[secondary][z.name].broken {
+		delete(f.pending[secondary], z.name)
 	}
 }
 
-// removed is called when a zone is not served any more.
-func (f *followed) removed(zone string) {
+// transfer notes that a secondary has taken a version of a zone, and present is the one that is served.
+func (f *followed) transfer(secondary netip.Addr, taken *zone, present uint32) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	for _, zones := range f.since {
-		delete(zones, zone)
+	if f.note(secondary, taken) && taken.serial == present {
+		delete(f.pending[secondary], taken.name)
 	}
 }
 
-// asksSerial reports whether a message asks for the serial of a zone.
+// fail notes that a transfer to a secondary has broken off.
+func (f *followed) fail(secondary netip.Addr, z *zone, now time.Time) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if !f.note(secondary, z) {
+		return
+	}
+	change, known := f.pending[secondary][z.name]
+	if !known {
+		change.since = now
+	}
+	change.broken = true
+	f.pending[secondary][z.name] = change
+}
+
+// note notes that a secondary takes a private zone, and reports whether it is one of the secondaries.
+func (f *followed) note(secondary netip.Addr, z *zone) bool {
+	takes, known := f.takes[secondary]
+	if known && z.private {
+		takes[z.name] = true
+	}
+	return known
+}
+
+// asksSerial reports whether a question asks for the serial of a zone.
 func asksSerial(q dns.Question, z *versions) bool {
 	return q.Qtype == dns.TypeSOA && dns.CanonicalName(q.Name) == z.name
 }
 
-// Lags says of each secondary for how long it has not come for a change, of the change for which that is longest; 0 when it has come
-// for all. What it did with other replicas, and before this process started, is not known here.
+// Lags returns for how long each secondary has not come for a change, of the change for which that is longest; 0 when it has come for
+// all. What it did with other replicas, and before this process started, is not known here.
 func (s *Server) Lags() map[netip.Addr]time.Duration {
 	now := s.Now()
+	s.mu.RLock()
+	defer s.mu.RUnlock()
 	s.followed.mu.Lock()
 	defer s.followed.mu.Unlock()
-	lags := make(map[netip.Addr]time.Duration, len(s.followed.since))
-	for secondary, zones := range s.followed.since {
+	lags := make(map[netip.Addr]time.Duration, len(s.followed.pending))
+	for secondary, pending := range s.followed.pending {
 		lags[secondary] = 0
-		for _, since := range zones {
-			lags[secondary] = max(lags[secondary], now.Sub(since))
+		for zone, change := range pending {
+			if s.zones[zone] == nil {
+				delete(pending, zone)
+				continue
+			}
+			lags[secondary] = max(lags[secondary], now.Sub(change.since))
 		}
 	}
 	return lags

@@ -91,7 +91,7 @@ func (s *Server) Set(in Zone) error {
 	}
 	s.zones[z.name] = next
 	if (before == nil && z.private) || (before != nil && before.serial != z.serial) {
-		s.followed.changed(z.name, s.Now())
+		s.followed.change(z, s.Now())
 		s.notices.add(z.name)
 	}
 	return nil
@@ -109,7 +109,6 @@ func (s *Server) Remove(name string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.zones, dns.CanonicalName(name))
-	s.followed.removed(dns.CanonicalName(name))
 }
 
 // Serial is the serial of a served zone.
@@ -291,7 +290,7 @@ func (s *Server) answer(w dns.ResponseWriter, r, reply *dns.Msg) {
 		return
 	}
 	if asksSerial(q, z) && s.trusted(w, r) {
-		s.followed.came(addressOf(w.RemoteAddr()), z.name)
+		s.followed.ask(addressOf(w.RemoteAddr()), z.zone)
 	}
 	a := z.lookup(name, q.Qtype)
 	reply.Rcode, reply.Authoritative = a.rcode, a.authoritative

@@ -43,12 +43,13 @@ func (s *Server) transfer(w dns.ResponseWriter, r, reply *dns.Msg) {
 	}
 	close(queue)
 	if err := new(dns.Transfer).Out(w, r, queue); err != nil {
-		s.followed.broke(addressOf(w.RemoteAddr()), z.name, s.Now())
+		s.followed.fail(addressOf(w.RemoteAddr()), z.zone, s.Now())
 		s.Log.Warn("nameserver: transfer broke off", "zone", z.name, "to", addressOf(w.RemoteAddr()), "error", err)
 		_ = w.Close()
 		return
 	}
-	s.followed.came(addressOf(w.RemoteAddr()), z.name)
+	present, _ := s.Serial(z.name)
+	s.followed.transfer(addressOf(w.RemoteAddr()), z.zone, present)
 	s.Log.Info("nameserver: zone transferred", "zone", z.name, "serial", z.serial, "to", addressOf(w.RemoteAddr()), "records", len(records))
 }
 

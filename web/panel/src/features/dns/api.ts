@@ -3,6 +3,7 @@ import { queryOptions, useMutation, useQueryClient, type QueryClient } from "@ta
 import { api, call } from "~/api/client";
 import { allPages } from "~/api/pages";
 import type { components } from "~/api/schema";
+import { boot } from "~/app/boot";
 
 export type DnsRecord = components["schemas"]["DnsRecord"];
 export type DnsImport = components["schemas"]["DnsImport"];
@@ -32,11 +33,12 @@ export const dnsRecords = (service: number, zone?: string) =>
     },
   });
 
-/** What the service says of its zone: its name and its name servers. */
+/** What the service says of its zone: its name and its name servers.; a reseller's client may not ask. */
 export const zoneOf = (service: number) =>
   queryOptions({
     queryKey: ["service", service],
     queryFn: ({ signal }) => call(api.GET("/api/v1/services/{service}", { params: { path: { service } }, signal })),
+    enabled: !boot.client,
   });
 
 /** The domains of the service that have a zone of their own: those that are not below another one. */

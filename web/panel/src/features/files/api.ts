@@ -3,6 +3,7 @@ import { keepPreviousData, queryOptions } from "@tanstack/react-query";
 import { addressOf, api, call } from "~/api/client";
 import { allPages } from "~/api/pages";
 import type { components } from "~/api/schema";
+import { boot } from "~/app/boot";
 
 export type Entry = components["schemas"]["FilesEntry"];
 
@@ -178,9 +179,10 @@ export const writeFile = (service: number, path: string, content: string, etag: 
     }),
   );
 
-/** The service, for the address of its site. */
+/** The service, for the address of its site.; a reseller's client may not ask. */
 export const site = (id: number) =>
   queryOptions({
     queryKey: ["service", id],
     queryFn: ({ signal }) => call(api.GET("/api/v1/services/{service}", { params: { path: { service: id } }, signal })),
+    enabled: !boot.client,
   });

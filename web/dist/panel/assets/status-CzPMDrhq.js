@@ -1,1 +1,0 @@
-import{r as e}from"./often-COgYIOys.js";import{t}from"./texts-DkButyLD.js";import{li as n}from"./main-lyGJrXsL.js";var r=n(),i={open:`busy`,waiting:`warn`,answered:`good`,closed:`neutral`};function a({status:n}){return(0,r.jsx)(e,{tone:i[n],label:t(`status.${n}`)})}export{a as t};
