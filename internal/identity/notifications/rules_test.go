@@ -19,8 +19,8 @@ func TestOwnersAreMailedWhichRulesHaveNoEffect(t *testing.T) {
 	t.Parallel()
 	words := map[string]struct{ public, harmless, more, protecting, others string }{
 		"en": {"can be seen by everybody", "may behave differently", "More files with such rules: 80.", "These rules protect something:", "Other rules without effect:"},
-		"ru": {"видно всем", "вести себя не так", "Ещё файлов с такими правилами: 80.", "Эти правила защищают:", "Другие правила, которые не действуют:"},
-		"uz": {"hammaga koʻrinadi", "boshqacha ishlashi mumkin", "yana fayllar soni: 80.", "Bu qoidalar himoya qiladi:", "Ishlamaydigan boshqa qoidalar:"},
+		"ru": {"видно всем", "вести себя не так", "Ещё файлов с такими правилами: 80.", "Правила защиты:", "Другие правила, которые не действуют:"},
+		"uz": {"hammaga koʻrinadi", "boshqacha ishlashi mumkin", "yana fayllar soni: 80.", "Himoya qoidalari:", "Ishlamaydigan boshqa qoidalar:"},
 	}
 	engines(t, func(t *testing.T, w *world) {
 		recipients, at := owners{}, map[string]int64{"en": 3, "ru": 4, "uz": 5}
