@@ -516,3 +516,16 @@ func (s *pebbleServer) issued(t *testing.T) *x509.CertPool {
 }
 
 func ownerID(info fs.FileInfo) int { return int(info.Sys().(*syscall.Stat_t).Uid) }
+
+// mailbox makes the mailbox info of a service, and returns what is in it: one letter.
+func (h *host) mailbox(t *testing.T, c *customer, service int64, domain string) (letters []string) {
+	t.Helper()
+	c.must("POST", fmt.Sprintf("/api/v1/services/%d/mailboxes", service), fmt.Sprintf(`{"local_part": "info", "domain": %q, "password": %q, "quota_mb": 50}`, domain, mailPassword), &struct{}{})
+	testkit.Eventually(t, 2*time.Minute, func() bool { return h.deliver("info@"+domain) == nil }, "a letter is taken")
+	testkit.Eventually(t, 2*time.Minute, func() bool {
+		var err error
+		letters, err = h.letters("info@" + domain)
+		return err == nil && len(letters) == 1
+	}, "the letter is there")
+	return letters
+}

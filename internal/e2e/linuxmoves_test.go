@@ -84,14 +84,7 @@ func TestALivingServiceMovesWithItsLogs(t *testing.T) {
 	}
 	database := one.database(t, c, p, service, "blog", "mariadb")
 	database.write(t)
-	c.must("POST", at("/mailboxes"), fmt.Sprintf(`{"local_part": "info", "domain": %q, "password": %q, "quota_mb": 50}`, domain, mailPassword), &struct{}{})
-	testkit.Eventually(t, 2*time.Minute, func() bool { return one.deliver(address) == nil }, "a letter is taken")
-	var letters []string
-	testkit.Eventually(t, 2*time.Minute, func() bool {
-		var err error
-		letters, err = one.letters(address)
-		return err == nil && len(letters) == 1
-	}, "the letter is there")
+	letters := one.mailbox(t, c, service, domain)
 	site := one.visitor(t, domain)
 	site.eventually("http://"+domain+"/", func(r page) bool { return r.status == http.StatusOK && r.body == "request 1" }, "the site is served")
 	site.shows("http://"+domain+"/?before=the-move", "request 2")

@@ -99,14 +99,7 @@ func TestADeadMachinesAccountsAreBackFromS3(t *testing.T) {
 	maria, postgres := one.database(t, c, p, service, "shop", "mariadb"), one.database(t, c, p, service, "books", "postgresql")
 	maria.write(t)
 	postgres.write(t)
-	c.must("POST", at("/mailboxes"), fmt.Sprintf(`{"local_part": "info", "domain": %q, "password": %q, "quota_mb": 50}`, domain, mailPassword), &struct{}{})
-	testkit.Eventually(t, 2*time.Minute, func() bool { return one.deliver(address) == nil }, "a letter is taken")
-	var letters []string
-	testkit.Eventually(t, 2*time.Minute, func() bool {
-		var err error
-		letters, err = one.letters(address)
-		return err == nil && len(letters) == 1
-	}, "the letter is there")
+	letters := one.mailbox(t, c, service, domain)
 	c.must("POST", at("/cron"), `{"expression": "5 4 * * *", "command": "echo kept"}`, &struct{}{})
 	key := c.newKey(service)
 	c.sftp(service, key)
