@@ -87,16 +87,8 @@ func launch(b *testing.B, data string, dollars int, settings ...string) *hosting
 			b.Logf("the server's last words: %.4000s", h.log.Bytes()[max(0, h.log.Len()-4000):])
 		}
 	})
-	for left := dollars; left > 0; left -= mostCredit {
-		credit := exec.CommandContext(b.Context(), h.binary, "admin", "wallet", "credit", customerEmail, strconv.Itoa(min(left, mostCredit)), "--reason", "a benchmark")
-		credit.Env = env
-		if out, err := credit.CombinedOutput(); err != nil {
-			b.Fatalf("credit: %v %s", err, out)
-		}
-	}
-	h.client, err = demo.Authorize(b.Context(), demo.Options{URL: h.url, Out: io.Discard, JSON: true, Email: customerEmail, Password: customerPassword})
-	must(b, err)
-	h.client.Timeout = 10 * time.Minute
+	h.credit(customerEmail, dollars)
+	h.authorize(customerEmail, customerPassword)
 	jar, err := cookiejar.New(nil)
 	must(b, err)
 	h.browser = &http.Client{Jar: jar, Timeout: time.Minute}
@@ -115,6 +107,42 @@ func launch(b *testing.B, data string, dollars int, settings ...string) *hosting
 		}
 	}
 	return h
+}
+
+// admin runs a command of the operator.
+func (h *hosting) admin(input string, arguments ...string) {
+	h.b.Helper()
+	cmd := exec.CommandContext(h.b.Context(), h.binary, append([]string{"admin"}, arguments...)...)
+	cmd.Env, cmd.Stdin = h.server.Env, strings.NewReader(input)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		h.b.Fatalf("%v: %v %s", arguments, err, out)
+	}
+}
+
+// credit gives a customer dollars.
+func (h *hosting) credit(email string, dollars int) {
+	h.b.Helper()
+	for left := dollars; left > 0; left -= mostCredit {
+		h.admin("", "wallet", "credit", email, strconv.Itoa(min(left, mostCredit)), "--reason", "a benchmark")
+	}
+}
+
+// authorize makes the calls that follow a customer's.
+func (h *hosting) authorize(email, password string) {
+	h.b.Helper()
+	client, err := demo.Authorize(h.b.Context(), demo.Options{URL: h.url, Out: io.Discard, JSON: true, Email: email, Password: password})
+	must(h.b, err)
+	client.Timeout = 10 * time.Minute
+	h.client = client
+}
+
+// newCustomer makes a customer with dollars, whose the calls are that follow.
+func (h *hosting) newCustomer(email string, dollars int) {
+	h.b.Helper()
+	password := rand.Text()
+	h.admin(password, "users", "create", email, "--password-stdin")
+	h.credit(email, dollars)
+	h.authorize(email, password)
 }
 
 // start starts the program and waits until it is ready.

@@ -173,12 +173,11 @@ func (n *Node) forwards(rec accounts.Record) []web.Site {
 // yield ends the forwarding of domains that an account here has got.
 func (n *Node) yield(ctx context.Context, rec accounts.Record) error {
 	has := func(d accounts.Domain) bool { return rec.Find(d.Name) >= 0 }
-	forwards := func(other accounts.Record) bool {
-		return other.Left > 0 && other.Ref != rec.Ref && other.Forward.HTTP != "" && slices.ContainsFunc(other.Domains, has)
-	}
 	var err error
-	for _, other := range n.accounts.Where(forwards) {
-		err = errors.Join(err, n.apply(ctx, other.Ref))
+	for _, other := range n.accounts.Left() {
+		if other.Ref != rec.Ref && other.Forward.HTTP != "" && slices.ContainsFunc(other.Domains, has) {
+			err = errors.Join(err, n.apply(ctx, other.Ref))
+		}
 	}
 	return err
 }

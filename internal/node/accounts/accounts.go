@@ -50,6 +50,8 @@ type Accounts interface {
 	List() []Record
 	// Where returns the accounts that is holds for. is must not change the record, nor call a method of Accounts.
 	Where(is func(Record) bool) []Record
+	// Left returns the accounts that have left for another machine. It does not look at the others.
+	Left() []Record
 	// Refs lists the refs of all accounts in no particular order.
 	Refs() []string
 	// Deleting lists the refs of accounts whose deletion has begun and not finished: only a repeated Delete finds them.

@@ -40,6 +40,7 @@ type Store struct {
 
 	mu      sync.RWMutex
 	records map[string]Record // by ref
+	left    map[string]bool   // the refs of records of accounts that have left
 	names   map[string]string // user name to ref
 	domains map[string]string // domain to ref
 }
@@ -70,7 +71,7 @@ var _ Accounts = (*Store)(nil)
 func open(dir string, now func() time.Time, log *slog.Logger, prepare func(*Store) (ground, error)) (_ *Store, err error) {
 	d := &Store{
 		dir: dir, now: now, log: log,
-		records: map[string]Record{}, names: map[string]string{}, domains: map[string]string{},
+		records: map[string]Record{}, left: map[string]bool{}, names: map[string]string{}, domains: map[string]string{},
 	}
 	for _, sub := range []string{"accounts", "state", "trash"} {
 		if err := os.MkdirAll(filepath.Join(dir, sub), 0o711); err != nil {
@@ -136,7 +137,7 @@ func (d *Store) load() error {
 			if err := d.claim(rec); err != nil {
 				return fmt.Errorf("%s: %w", file, err)
 			}
-			d.records[rec.Ref] = rec
+			d.put(rec)
 		}
 	}
 	return nil
@@ -273,7 +274,17 @@ func (d *Store) freeName(stem string) (string, error) {
 func (d *Store) set(rec Record) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	d.put(rec)
+}
+
+// put keeps a record. The caller holds mu, or is alone.
+func (d *Store) put(rec Record) {
 	d.records[rec.Ref] = rec
+	if rec.Left > 0 {
+		d.left[rec.Ref] = true
+	} else {
+		delete(d.left, rec.Ref)
+	}
 }
 
 // claim takes the record's name and domains, all or none. The caller holds mu, or is alone.
@@ -332,6 +343,19 @@ func (d *Store) Where(is func(Record) bool) []Record {
 	var all []Record
 	for _, rec := range d.records {
 		if rec.there() && is(rec) {
+			all = append(all, rec.clone())
+		}
+	}
+	return all
+}
+
+// Left implements Accounts.
+func (d *Store) Left() []Record {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	var all []Record
+	for ref := range d.left {
+		if rec := d.records[ref]; rec.there() {
 			all = append(all, rec.clone())
 		}
 	}
@@ -419,7 +443,7 @@ func (d *Store) settle(now, other Record) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.releaseDomains(other, func(name string) bool { return now.Left > 0 || now.Find(name) < 0 })
-	d.records[now.Ref] = now
+	d.put(now)
 }
 
 // Delete implements Accounts.
@@ -462,6 +486,7 @@ func (d *Store) forget(ctx context.Context, rec Record) error {
 	}
 	d.mu.Lock()
 	delete(d.records, rec.Ref)
+	delete(d.left, rec.Ref)
 	d.release(rec)
 	d.mu.Unlock()
 	d.removing.Go(d.emptyTrash) // the account is gone; nobody waits for its bytes
