@@ -54,7 +54,7 @@ schema:
 thumbnails:
 	CGO_ENABLED=0 go test ./internal/content/templates -run '^TestUpdateThumbnails$$' -count=1 -update
 
-## pictures: take the pictures of the knowledge base's articles, which are committed (needs chromium-headless-shell)
+## pictures: take the pictures of the articles and of the panel in docs/images, which are committed (needs chromium-headless-shell)
 pictures:
 	CGO_ENABLED=0 go test ./internal/e2e -run '^TestUpdatePictures$$' -count=1 -update
 

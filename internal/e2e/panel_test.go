@@ -42,10 +42,10 @@ func TestStaffMoveServicesInABrowser(t *testing.T) {
 	browse(t, in, p, "e2e/nodes.spec.ts")
 }
 
-var update = flag.Bool("update", false, "take the pictures of the articles anew")
+var update = flag.Bool("update", false, "take the pictures of the articles and of the documents anew")
 
-// TestUpdatePictures takes the pictures of the knowledge base's articles when it is told to (make pictures): the tests that
-// walk their steps take them.
+// TestUpdatePictures takes the pictures of the knowledge base's articles, by the tests that walk their steps, and those of
+// docs/images that show the panel, when it is told to (make pictures).
 func TestUpdatePictures(t *testing.T) {
 	if !*update {
 		return // nothing is to be taken
@@ -54,9 +54,17 @@ func TestUpdatePictures(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	images, err := filepath.Abs(filepath.Join("..", "..", "docs", "images"))
+	if err != nil {
+		t.Fatal(err)
+	}
 	t.Setenv("PICTURES", media)
 	in := newInstallation(t)
 	browse(t, in, in.serve(t, "--demo"), "e2e/articles.spec.ts")
+
+	shop := newInstallation(t, fmt.Sprintf("STEAD_NODE_LISTEN=127.0.0.1:%d", testkit.Port(t)))
+	shop.env = append(shop.env, "DOCUMENT_PICTURES="+images)
+	browse(t, shop, shop.serve(t, "--demo"), "e2e/pictures.spec.ts")
 }
 
 // browse runs the tests of web/panel/e2e against the running program of an installation: the named files, or all that need no

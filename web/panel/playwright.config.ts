@@ -5,6 +5,7 @@ export default defineConfig({
   testDir: "e2e",
   testIgnore: [
     ...(process.env.PANEL_SITES ? [] : ["machine*.spec.ts"]), // a Linux machine
+    ...(process.env.DOCUMENT_PICTURES ? [] : ["pictures.spec.ts"]), // no test: what the documents show
     ...(process.env.PANEL_NODES ? [] : ["nodes.spec.ts"]), // hosting machines of their own
   ],
   fullyParallel: true,

@@ -143,8 +143,8 @@ type bootClient struct {
 	Until   string `json:"until"` // RFC 3339
 }
 
-// shell is the page of the application. It draws the frame and the first page's heading, which are seen while the scripts load;
-// the application replaces them.
+// shell is the page of the application. It draws the frame and, of the overview, the heading and what it is about, which are
+// seen while the scripts load; the application replaces them.
 var shell = template.Must(template.New("shell").Parse(`<!doctype html>
 <html lang="{{.Lang}}">
 <head>
@@ -164,7 +164,7 @@ var shell = template.Must(template.New("shell").Parse(`<!doctype html>
 <body>
 <div id="root"><div class="frame">
 <header>{{if .Logo}}<img src="{{.Logo}}" alt="{{.Company}}" class="logo">{{else}}{{.Company}}{{end}}</header>
-<main>{{if .Heading}}<h1>{{.Heading}}</h1>{{else}}<div class="frame-line"></div>{{end}}<div class="frame-block"></div><div class="frame-block"></div></main>
+<main>{{if .Heading}}<h1>{{.Heading}}</h1><p>{{.Description}}</p>{{else}}<div class="frame-line"></div>{{end}}<div class="frame-block"></div><div class="frame-block"></div></main>
 </div></div>
 <noscript><main><h1>{{.Company}}</h1><p>{{.NoScript}}</p></main></noscript>
 </body>

@@ -7,5 +7,5 @@ type Props = AnchorProps &
 
 /** A link to a page of the panel that looks like Mantine's, with the router's types. */
 export const AnchorLink = createLink(function MantineAnchor(props: Props) {
-  return <Anchor {...props} />;
+  return <Anchor inherit {...props} />;
 });

@@ -21,6 +21,7 @@ export function Status({ tone, label }: { tone: Tone; label: string }) {
       tt="none"
       fw={600}
       c={`var(--status-${tone})`}
+      miw="fit-content"
       leftSection={<Icon size={14} aria-hidden />}
     >
       {label}

@@ -3,6 +3,7 @@ import { IconWorld } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 
+import { AnchorLink } from "~/ui/AnchorLink";
 import { money } from "~/i18n/formats";
 import { DataTable } from "~/ui/DataTable";
 import { Empty } from "~/ui/Empty";
@@ -40,9 +41,9 @@ export function DomainList({ page, onPage }: { page: number; onPage: (page: numb
                     key: "name",
                     label: t("column.name"),
                     render: (row) => (
-                      <Link to="/domains/$domain" params={{ domain: String(row.id) }}>
+                      <AnchorLink to="/domains/$domain" params={{ domain: String(row.id) }}>
                         {row.unicode_name}
-                      </Link>
+                      </AnchorLink>
                     ),
                   },
                   { key: "status", label: t("column.status"), render: (row) => <DomainStatus status={row.status} /> },

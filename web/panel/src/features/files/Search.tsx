@@ -1,8 +1,8 @@
 import { Button, Code, Group, Paper, SegmentedControl, Stack, Text } from "@mantine/core";
 import { IconSearch } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
-import { Link } from "@tanstack/react-router";
 
+import { AnchorLink } from "~/ui/AnchorLink";
 import { Empty } from "~/ui/Empty";
 import { Load } from "~/ui/Load";
 
@@ -59,7 +59,7 @@ export function Search({
                     <li key={`${entry.path}:${entry.line ?? 0}`}>
                       <EntryName service={service} entry={entry} label={entry.path} />
                       {entry.excerpt !== null && entry.line !== null && (
-                        <Link
+                        <AnchorLink
                           to="/services/$service/edit/$"
                           params={{ service: String(service), _splat: toSplat(entry.path) }}
                           search={{ line: entry.line }}
@@ -67,7 +67,7 @@ export function Search({
                           aria-label={t("search.line", { line: entry.line, name: entry.name })}
                         >
                           <Code className={classes.excerpt}>{`${entry.line}: ${entry.excerpt}`}</Code>
-                        </Link>
+                        </AnchorLink>
                       )}
                     </li>
                   ))}

@@ -1,8 +1,8 @@
 import { Anchor, NativeSelect } from "@mantine/core";
 import { IconFileInvoice } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
-import { Link } from "@tanstack/react-router";
 
+import { AnchorLink } from "~/ui/AnchorLink";
 import { money } from "~/i18n/formats";
 import { DataTable } from "~/ui/DataTable";
 import { Empty } from "~/ui/Empty";
@@ -31,7 +31,7 @@ export function InvoiceList({ page = 1, kind, onSearch }: Search & { onSearch: (
         title={t("title")}
         description={
           <>
-            {t("description")} <Link to="/billing">{t("billing")}</Link>
+            {t("description")} <AnchorLink to="/billing">{t("billing")}</AnchorLink>
           </>
         }
       />
@@ -58,9 +58,9 @@ export function InvoiceList({ page = 1, kind, onSearch }: Search & { onSearch: (
                     key: "number",
                     label: t("number"),
                     render: (row) => (
-                      <Link to="/invoices/$invoice" params={{ invoice: String(row.id) }}>
+                      <AnchorLink to="/invoices/$invoice" params={{ invoice: String(row.id) }}>
                         {row.number ?? t("numbering")}
-                      </Link>
+                      </AnchorLink>
                     ),
                   },
                   { key: "kind", label: t("kind"), render: (row) => t(`kind.${row.kind}`) },

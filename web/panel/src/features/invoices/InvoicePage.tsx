@@ -1,8 +1,8 @@
 import { Alert, Button, Card, Group, SimpleGrid, Stack, Text, Title } from "@mantine/core";
 import { IconDownload, IconPrinter } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
-import { Link } from "@tanstack/react-router";
 
+import { AnchorLink } from "~/ui/AnchorLink";
 import { day, money, number, percent } from "~/i18n/formats";
 import { DataTable } from "~/ui/DataTable";
 import { Load } from "~/ui/Load";
@@ -58,14 +58,14 @@ export function InvoicePage({ id }: { id: number }) {
             <Sums invoice={data} />
             <Group className="no-print">
               {data.order_id && (
-                <Link to="/orders/$order" params={{ order: String(data.order_id) }}>
+                <AnchorLink to="/orders/$order" params={{ order: String(data.order_id) }}>
                   {t("order")}
-                </Link>
+                </AnchorLink>
               )}
               {data.corrects_id && (
-                <Link to="/invoices/$invoice" params={{ invoice: String(data.corrects_id) }}>
+                <AnchorLink to="/invoices/$invoice" params={{ invoice: String(data.corrects_id) }}>
                   {t("corrects")}
-                </Link>
+                </AnchorLink>
               )}
             </Group>
           </Stack>

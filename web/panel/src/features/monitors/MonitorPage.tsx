@@ -126,6 +126,7 @@ function Story({ story, range, onRange }: { story: MonitorStory; range: Range; o
             </Title>
             <SegmentedControl
               aria-label={t("range")}
+              styles={{ label: { whiteSpace: "nowrap" } }}
               value={range}
               onChange={(next) => onRange(next as Range)}
               data={ranges.map((value) => ({ value, label: t(`range.${value}`) }))}

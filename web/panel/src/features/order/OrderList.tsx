@@ -3,6 +3,7 @@ import { IconShoppingCart } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 
+import { AnchorLink } from "~/ui/AnchorLink";
 import { money } from "~/i18n/formats";
 import { DataTable } from "~/ui/DataTable";
 import { Empty } from "~/ui/Empty";
@@ -57,9 +58,9 @@ export function OrderList({ page = 1, status, onSearch }: Search & { onSearch: (
                     key: "number",
                     label: t("column.number"),
                     render: (row) => (
-                      <Link to="/orders/$order" params={{ order: String(row.id) }}>
+                      <AnchorLink to="/orders/$order" params={{ order: String(row.id) }}>
                         {row.number}
-                      </Link>
+                      </AnchorLink>
                     ),
                   },
                   {

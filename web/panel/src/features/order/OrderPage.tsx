@@ -4,6 +4,7 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useEffect, useState, type ReactNode } from "react";
 
+import { AnchorLink } from "~/ui/AnchorLink";
 import { addressOf } from "~/api/client";
 import { ApiFailure } from "~/api/failure";
 import { gross, inLang, less, money, sum, times } from "~/i18n/formats";
@@ -177,9 +178,9 @@ function Papers({ order }: { order: Order }) {
         </Anchor>
       )}
       {order.kind === "new" && ["cancelled", "expired", "failed", "refunded"].includes(order.status) && (
-        <Link to="/order" search={choiceOf(order)}>
+        <AnchorLink to="/order" search={choiceOf(order)}>
           {t("again")}
-        </Link>
+        </AnchorLink>
       )}
     </Group>
   );

@@ -39,6 +39,7 @@ export function Overview() {
     <>
       <PageHeader
         title={t("title", { name: boot.account?.name || boot.account?.email || "" })}
+        description={t("about")}
         actions={
           isOn("orders") && (
             <Button component={Link} to="/order">
@@ -147,8 +148,8 @@ function Needs() {
   if (all.length === 0 && pending) return null;
   if (all.length === 0 && !failed && !unseen) {
     return services.total === 0 ? null : (
-      <Group gap="xs">
-        <IconCircleCheck size={20} color="var(--status-good)" aria-hidden />
+      <Group gap="xs" wrap="nowrap">
+        <IconCircleCheck size={20} color="var(--status-good)" style={{ flex: "none" }} aria-hidden />
         <Text>{t("needs.none")}</Text>
       </Group>
     );

@@ -3,6 +3,7 @@ import { IconServer } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 
+import { AnchorLink } from "~/ui/AnchorLink";
 import { money } from "~/i18n/formats";
 import { DataTable } from "~/ui/DataTable";
 import { Empty } from "~/ui/Empty";
@@ -42,9 +43,9 @@ export function ServiceList({ page, onPage }: { page: number; onPage: (page: num
                     key: "label",
                     label: t("column.service"),
                     render: (row) => (
-                      <Link to="/services/$service" params={{ service: String(row.id) }}>
+                      <AnchorLink to="/services/$service" params={{ service: String(row.id) }}>
                         {row.unicode_domain ?? row.label}
-                      </Link>
+                      </AnchorLink>
                     ),
                   },
                   { key: "plan", label: t("column.plan"), render: (row) => row.plan.name },

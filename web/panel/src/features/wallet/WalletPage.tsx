@@ -13,8 +13,8 @@ import {
 } from "@mantine/core";
 import { IconDownload, IconReceipt } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
-import { Link } from "@tanstack/react-router";
 
+import { AnchorLink } from "~/ui/AnchorLink";
 import { money } from "~/i18n/formats";
 import { DataTable } from "~/ui/DataTable";
 import { Empty } from "~/ui/Empty";
@@ -202,7 +202,7 @@ function Movements({ search, onSearch }: { search: Search; onSearch: (next: Sear
                     label: t("column.amount"),
                     right: true,
                     render: (row) => (
-                      <Text span c={row.amount.usd_cents > 0 ? "var(--status-good)" : undefined}>
+                      <Text span inherit c={row.amount.usd_cents > 0 ? "var(--status-good)" : undefined}>
                         {row.amount.usd_cents > 0 && "+"}
                         {money(row.amount)}
                       </Text>
@@ -229,8 +229,8 @@ function What({ movement }: { movement: Movement }) {
   const { type, id } = movement.reference;
   if (type !== "order") return movement.description;
   return (
-    <Link to="/orders/$order" params={{ order: String(id) }}>
+    <AnchorLink to="/orders/$order" params={{ order: String(id) }}>
       {movement.description}
-    </Link>
+    </AnchorLink>
   );
 }

@@ -1,1 +1,0 @@
-import{r as e}from"./often-BtCtmgzJ.js";import{t}from"./texts-Dm3U_HsS.js";import{li as n}from"./main-BUtPUr6w.js";var r=n(),i={open:`busy`,waiting:`warn`,answered:`good`,closed:`neutral`};function a({status:n}){return(0,r.jsx)(e,{tone:i[n],label:t(`status.${n}`)})}export{a as t};

@@ -1,0 +1,1 @@
+import{Nn as e}from"./main-DQq-ZYbu.js";var t=e(`staffmenu`);export{t};

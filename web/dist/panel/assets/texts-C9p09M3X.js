@@ -1,1 +1,0 @@
-import{Nn as e}from"./main-BUtPUr6w.js";var t=e(`staffmenu`);export{t};

@@ -1,1 +1,0 @@
-import{_ as e}from"./often-BtCtmgzJ.js";var t=t=>e({amount:t,currency:`USD`});export{t};
