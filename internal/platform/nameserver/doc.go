@@ -13,7 +13,7 @@
 //   - It is a hidden primary: zones are transferred (AXFR, and IXFR from the last
 //     versions in memory) to the configured secondaries only, and only when the
 //     request bears the key's TSIG; a secondary is told of changes by NOTIFY, and who
-//     does not come for them is known (Lags). Private zones, such as the catalog (RFC 9432), are answered to secondaries only.
+//     does not take them is known (Lags). Private zones, such as the catalog (RFC 9432), are answered to secondaries only.
 //   - One network cannot make it flood another: answers over UDP are limited per
 //     network, and the client behind a forged address is sent to TCP.
 //

@@ -49,7 +49,7 @@ func (s *Server) transfer(w dns.ResponseWriter, r, reply *dns.Msg) {
 		return
 	}
 	present, _ := s.Serial(z.name)
-	s.followed.transfer(addressOf(w.RemoteAddr()), z.zone, present)
+	s.followed.transfer(addressOf(w.RemoteAddr()), z.zone, present, s.Now())
 	s.Log.Info("nameserver: zone transferred", "zone", z.name, "serial", z.serial, "to", addressOf(w.RemoteAddr()), "records", len(records))
 }
 

@@ -133,7 +133,7 @@ type secondaries struct {
 }
 
 var secondaryLag = prometheus.NewDesc("stead_dns_secondary_lag_seconds",
-	"For how long a secondary has not come for a change of a zone, of the change for which that is longest; 0 when it has come for all.", []string{"secondary"}, nil)
+	"For how long a secondary has not taken a change of a zone, of the change for which that is longest; 0 when it has taken all.", []string{"secondary"}, nil)
 
 func (s secondaries) Describe(ch chan<- *prometheus.Desc) { ch <- secondaryLag }
 
