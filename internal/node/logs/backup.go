@@ -1,6 +1,7 @@
 package logs
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -21,7 +22,7 @@ import (
 
 var _ facility.Backuper = (*Driver)(nil)
 
-// mostMoved bounds the bytes of each log that a copy has. The newest files are in it.
+// mostMoved bounds the bytes of each log that a copy has: the newest files, and the newest lines of the first file that is too large.
 const mostMoved = 256 << 20
 
 // BackupPart implements facility.Backuper. Only the copies of moves have this part.
@@ -40,7 +41,7 @@ func (d *Driver) DumpBackup(ctx context.Context, a accounts.Account, dir string)
 	}
 	for _, f := range all {
 		to := filepath.Join(dir, f.name)
-		if err := copyFile(ctx, to, f.from, f.size); err != nil {
+		if err := copyFile(ctx, to, f); err != nil {
 			return items, fmt.Errorf("logs: copy of %s: %w", f.name, err)
 		}
 		items++
@@ -52,7 +53,8 @@ func (d *Driver) DumpBackup(ctx context.Context, a accounts.Account, dir string)
 type opened struct {
 	name string
 	from *os.File
-	size int64
+	skip int64 // older bytes that are left out, with the rest of the line in which they end
+	size int64 // of the file, with these
 }
 
 // openAll opens the files of all logs of an account, the newest of each log first, so that no rotation renames one of them
@@ -79,33 +81,41 @@ func (s *Store) openAll(account string) (files []opened, err error) {
 				return files, errors.Join(err, f.Close())
 			}
 			size := min(info.Size(), v.most)
-			if !info.Mode().IsRegular() || size == 0 || size > budget {
+			regular, skip := info.Mode().IsRegular() && size > 0, max(0, size-budget)
+			if !regular || skip > 0 && (packed || budget == 0) {
 				if err := f.Close(); err != nil {
 					return files, err
 				}
-				if size > budget {
+				if regular {
 					break
 				}
 				continue
 			}
-			budget -= size
+			budget -= size - skip
 			name := string(t) + ".log." + strconv.FormatInt(v.number, 10)
 			if packed {
 				name += ".gz"
 			}
-			files = append(files, opened{name: name, from: f, size: size})
+			files = append(files, opened{name: name, from: f, skip: skip, size: size})
 		}
 	}
 	return files, nil
 }
 
-func copyFile(ctx context.Context, name string, from io.Reader, size int64) (err error) {
+func copyFile(ctx context.Context, name string, f opened) (err error) {
 	to, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL|unix.O_NOFOLLOW, 0o600)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, to.Close()) }()
-	_, err = io.Copy(to, bounded(ctx, from, size))
+	from := bufio.NewReaderSize(attended{ctx, io.NewSectionReader(f.from, f.skip, f.size-f.skip)}, block)
+	for broken := f.skip > 0; broken; {
+		_, err := from.ReadSlice('\n')
+		if broken = errors.Is(err, bufio.ErrBufferFull); err != nil && !broken && !errors.Is(err, io.EOF) {
+			return err
+		}
+	}
+	_, err = io.Copy(to, from)
 	return err
 }
 

@@ -1,8 +1,11 @@
 package logs
 
 import (
+	"bytes"
+	"compress/gzip"
 	"errors"
 	"os"
+	"path/filepath"
 	"slices"
 	"testing"
 	"time"
@@ -96,5 +99,58 @@ func equal(t *testing.T, what string, got, want []string) {
 	t.Helper()
 	if !slices.Equal(got, want) {
 		t.Errorf("%s: %q, want %q", what, got, want)
+	}
+}
+
+// TestTheNewestLinesOfALargeLogGoAlong: those of the part that fits, and no half of a line.
+func TestTheNewestLinesOfALargeLogGoAlong(t *testing.T) {
+	former, other := newDriver(t, Policy{MaxBytes: 1, Keep: 9}, fixed), newDriver(t, Policy{}, fixed)
+	a, err := former.lookup("1")
+	must(t, err)
+	write(t, former.store, panel.LogAccess, accessLine(start, 0, 100))
+	must(t, former.store.Rotate(t.Context()))
+	write(t, former.store, panel.LogAccess, accessLine(start, 1, 100))
+	must(t, os.Truncate(former.store.File("alice", panel.LogAccess), mostMoved+1000)) // in the middle of a line of zeros
+	write(t, former.store, panel.LogAccess, "the rest of a line\n"+accessLine(start, 2, 100)+accessLine(start, 3, 100))
+	dir := t.TempDir()
+	if items, err := former.DumpBackup(t.Context(), a, dir); err != nil || items != 1 {
+		t.Fatalf("%d files, %v", items, err)
+	}
+	a.Arriving = true
+	must(t, other.LoadBackup(t.Context(), a, dir, nil))
+	equal(t, "visits", first(messages(t, other.store, panel.LogAccess, "")), []string{"GET /page?n=3 HTTP/1.1", "GET /page?n=2 HTTP/1.1"})
+}
+
+// TestALogThatUnpacksWithoutEndIsReadInPart: it comes from another machine.
+func TestALogThatUnpacksWithoutEndIsReadInPart(t *testing.T) {
+	d := newDriver(t, Policy{}, fixed)
+	a, err := d.lookup("1")
+	must(t, err)
+	packed := func(text []byte) []byte {
+		t.Helper()
+		var b bytes.Buffer
+		gz := gzip.NewWriter(&b)
+		_, err := gz.Write(text)
+		must(t, errors.Join(err, gz.Close()))
+		return b.Bytes()
+	}
+	line := []byte(accessLine(start, 1, 100))
+	all := packed(line) // a file may be several after each other
+	for range mostUnpacked >> 24 {
+		all = append(all, packed(make([]byte, 1<<24))...)
+	}
+	all = append(all, packed(append([]byte("\n"), line...))...)
+	dir := t.TempDir()
+	must(t, os.WriteFile(filepath.Join(dir, "access.log.1.gz"), all, 0o600))
+	a.Arriving = true
+	must(t, d.LoadBackup(t.Context(), a, dir, nil))
+	page, err := d.store.Read(t.Context(), "alice", panel.LogQuery{Type: panel.LogAccess, Limit: 10})
+	if err != nil || len(page.Lines) != 1 {
+		t.Errorf("%d lines, %v", len(page.Lines), err)
+	}
+	counted := traffic{Volume: 1, Month: start.Format(monthForm)}
+	must(t, d.store.countVolume(t.Context(), volume{number: 1, path: d.store.File("alice", panel.LogAccess) + ".1", packed: true, most: mostOf(panel.LogAccess)}, &counted))
+	if counted.Bytes != 100 {
+		t.Errorf("%d bytes are counted", counted.Bytes)
 	}
 }

@@ -1,7 +1,6 @@
 package logs
 
 import (
-	"compress/gzip"
 	"context"
 	"errors"
 	"fmt"
@@ -146,5 +145,3 @@ func (d *Driver) Count(ctx context.Context, a accounts.Account, into *panel.Usag
 	into.TrafficBytes = &sent
 	return err
 }
-
-func unpacked(f io.Reader) (io.Reader, error) { return gzip.NewReader(f) }

@@ -154,7 +154,7 @@ func (f *follower) drain(ctx context.Context, v volume) (lines int, err error) {
 	defer file.Close()
 	var in io.Reader = attended{ctx, file}
 	if packed {
-		if in, err = unpacked(in); err != nil {
+		if in, err = unpacked(ctx, file, v); err != nil {
 			return 0, err
 		}
 		if _, err := io.CopyN(io.Discard, in, f.at.offset); err != nil && !errors.Is(err, io.EOF) {

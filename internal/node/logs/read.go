@@ -213,7 +213,7 @@ func (r *reader) line(text []byte, at position) bool {
 
 // packed reads a compressed file. It can only be read forwards, so the last matching lines are kept meanwhile.
 func (r *reader) packed(f io.Reader, v volume, end int64) error {
-	gz, err := gzip.NewReader(bufio.NewReader(f))
+	in, err := unpacked(r.ctx, f, v)
 	if err != nil {
 		return err
 	}
@@ -242,7 +242,8 @@ func (r *reader) packed(f io.Reader, v volume, end int64) error {
 		}
 		entry = entry[:0:0]
 	}
-	err = forwards(bounded(r.ctx, gz, v.most), func(line []byte, at, _ int64) bool {
+	whole := in.N
+	err = forwards(in, func(line []byte, at, _ int64) bool {
 		if end >= 0 && at >= end || r.ctx.Err() != nil {
 			return false
 		}
@@ -252,10 +253,10 @@ func (r *reader) packed(f io.Reader, v volume, end int64) error {
 		if len(entry) < entryLines {
 			entry = append(entry, kept{bytes.Clone(line), at})
 		}
-		r.budget -= int64(len(line)) + 1
 		return true
 	})
 	flush()
+	r.budget -= whole - in.N // also what is no line
 	if err := errors.Join(err, r.ctx.Err()); err != nil {
 		return err
 	}
@@ -276,6 +277,19 @@ func (r *reader) packed(f io.Reader, v volume, end int64) error {
 		}
 	}
 	return nil
+}
+
+// mostUnpacked bounds the bytes that are read of a compressed file. Logs are rotated when they are far smaller, but a file that has come
+// along with an account was made elsewhere, and may unpack to a thousand times its size.
+const mostUnpacked = 512 << 20
+
+// unpacked reads a compressed file of a log until ctx ends.
+func unpacked(ctx context.Context, f io.Reader, v volume) (*io.LimitedReader, error) {
+	gz, err := gzip.NewReader(bufio.NewReader(attended{ctx, f}))
+	if err != nil {
+		return nil, err
+	}
+	return &io.LimitedReader{R: attended{ctx, gz}, N: min(v.most, mostUnpacked)}, nil
 }
 
 // bounded reads in until ctx ends, and at most most bytes: a file may have no line end.

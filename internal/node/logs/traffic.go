@@ -109,7 +109,7 @@ func (s *Store) countVolume(ctx context.Context, v volume, t *traffic) error {
 	defer f.Close()
 	var in io.Reader = f
 	if packed {
-		if in, err = unpacked(f); err == nil {
+		if in, err = unpacked(ctx, f, v); err == nil {
 			_, err = io.CopyN(io.Discard, in, t.Offset)
 		}
 		if errors.Is(err, io.EOF) {
