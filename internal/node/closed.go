@@ -24,13 +24,15 @@ type closures struct {
 	wake  chan struct{}
 	since func() time.Duration
 
-	ignored map[string]panel.IgnoredRules // by ref: the rules without effect that the last look has found
+	unapplied map[string]bool               // accounts, by ref, whose last look was recorded and could not be applied
+	ignored   map[string]panel.IgnoredRules // by ref: the rules without effect that the last look has found
 }
 
 // Of one account's looks: changes within lookMerge are found by one, and they take one part in lookShare of the time.
 const (
 	lookMerge = 200 * time.Millisecond
 	lookShare = 10
+	lookAgain = 10 * time.Second // when what the last one has found could not be applied
 )
 
 // mostClosed bounds the directories of an account that are known to be closed or opened: twice what one look finds.
@@ -39,7 +41,7 @@ const mostClosed = 2 * files.MostClosed
 func newClosures() *closures {
 	return &closures{
 		asked: map[string]bool{}, rests: map[string]time.Duration{}, wake: make(chan struct{}, 1), since: clock.Stopwatch(),
-		ignored: map[string]panel.IgnoredRules{},
+		unapplied: map[string]bool{}, ignored: map[string]panel.IgnoredRules{},
 	}
 }
 
@@ -81,7 +83,29 @@ func (c *closures) next() (refs []string, pause time.Duration) {
 func (c *closures) looked(ref string, took time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.rests[ref] = c.since() + max(lookMerge, took*(lookShare-1))
+	rest := max(lookMerge, took*(lookShare-1))
+	if c.unapplied[ref] {
+		rest = max(rest, lookAgain)
+	}
+	c.rests[ref] = c.since() + rest
+}
+
+// mark stores whether what a look has found could not be applied.
+func (c *closures) mark(ref string, unapplied bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if unapplied {
+		c.unapplied[ref] = true
+	} else {
+		delete(c.unapplied, ref)
+	}
+}
+
+// isUnapplied reports whether what the last look has found is recorded and not applied.
+func (c *closures) isUnapplied(ref string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.unapplied[ref]
 }
 
 // setIgnored stores the rules without effect that a look has found, if the account is still here: it may have been deleted, and
@@ -110,6 +134,7 @@ func (c *closures) forget(ref string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.ignored, ref)
+	delete(c.unapplied, ref)
 }
 
 // closeDirectories looks at accounts that may have changed what they close, until ctx ends.
@@ -172,13 +197,20 @@ func (n *Node) found(ctx context.Context, rec accounts.Record, looked files.Look
 		found = withFormer(found, former)
 	}
 	slices.SortFunc(found, func(a, b files.Closed) int { return cmp.Compare(a.Dir, b.Dir) })
-	if slices.Equal(found, former) {
+	if slices.Equal(found, former) && !n.closures.isUnapplied(rec.Ref) {
 		return nil
 	}
 	if err := n.setClosed(rec, found); err != nil {
 		return err
 	}
-	return n.apply(ctx, rec.Ref)
+	// The record is no proof: what it closes is open until it is applied.
+	err := n.apply(ctx, rec.Ref)
+	failed := err != nil && !errors.Is(err, panel.ErrNotFound)
+	n.closures.mark(rec.Ref, failed)
+	if failed {
+		n.closures.ask(rec.Ref)
+	}
+	return err
 }
 
 // setClosed records the directories that are closed, if the account is still here. No account ends meanwhile.

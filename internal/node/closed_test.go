@@ -2,14 +2,18 @@ package node
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"runtime"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"stead.dev/stead/internal/node/files"
+	"stead.dev/stead/internal/node/web"
 	"stead.dev/stead/internal/platform/testkit"
 	"stead.dev/stead/internal/port/panel"
 )
@@ -121,6 +125,46 @@ func TestLinksCloseNothingOfOthers(t *testing.T) {
 		t.Errorf("found %+v: %v", looked, err)
 	}
 	answers(t, get, "/a/page.html", 200)
+}
+
+// faultyWeb is a web server that refuses sites at will.
+type faultyWeb struct {
+	*web.GoServer
+	fails atomic.Bool
+}
+
+func (f *faultyWeb) Apply(ctx context.Context, account string, sites []web.Site) error {
+	if f.fails.Load() {
+		return errors.New("the web server refuses its configuration")
+	}
+	return f.GoServer.Apply(ctx, account, sites)
+}
+
+// A directory that was closed while the web server could not be changed is closed soon, not by the next reconciliation.
+func TestWhatCouldNotBeClosedIsClosedSoon(t *testing.T) {
+	dir := t.TempDir()
+	server := &faultyWeb{GoServer: web.NewGoServer(time.Now, slog.New(slog.DiscardHandler))}
+	n, err := New(t.Context(), Config{Dir: dir, Web: server, Log: slog.New(slog.DiscardHandler), Now: time.Now})
+	must(t, err)
+	defer n.Close()
+	create(t, n, "1", "closed.example")
+	get := serve(t, n)
+	testkit.Eventually(t, 5*time.Second, func() bool { return n.closures.ignoredOf("1") != nil }, "the account was looked at")
+	rec, err := n.accounts.Get("1")
+	must(t, err)
+	private := filepath.Join(n.accounts.Home(rec), "public_html", "private")
+	must(t, os.Mkdir(private, 0o755))
+	must(t, os.WriteFile(filepath.Join(private, "secret.txt"), []byte("SECRET"), 0o644))
+	must(t, os.WriteFile(filepath.Join(private, ".htaccess"), []byte("Require all denied"), 0o644))
+	server.fails.Store(true)
+	if err := n.lookAt(t.Context(), "1"); err == nil {
+		t.Fatal("nothing was refused")
+	}
+	if status, _ := get("closed.example", "/private/secret.txt"); status != 200 {
+		t.Fatalf("it is %d already", status)
+	}
+	server.fails.Store(false)
+	answers(t, get, "/private/secret.txt", 403)
 }
 
 // An account that changes all the time puts off nobody else's look.
