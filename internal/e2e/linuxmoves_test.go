@@ -58,7 +58,7 @@ func watch(site *guest, address string) (stop func() (requests int, first, last 
 }
 
 // TestALivingServiceMovesWithItsLogs: a site of the size of WordPress with a database and a mailbox moves between Linux machines. Its
-// visitors keep their sessions, and its owner reads the earlier lines of its logs.
+// visitors keep their sessions, its files are served all the time, and its owner reads the earlier lines of its logs.
 func TestALivingServiceMovesWithItsLogs(t *testing.T) {
 	t.Parallel()
 	const domain, address = "moving-blog.example.com", "info@moving-blog.example.com"
@@ -104,6 +104,7 @@ func TestALivingServiceMovesWithItsLogs(t *testing.T) {
 	}
 
 	programs := watch(one.visitor(t, domain), "http://"+domain+"/")
+	files := watch(one.visitor(t, domain), "http://"+domain+"/static.html")
 	var m struct {
 		ID          int64
 		State, Step string
@@ -131,6 +132,9 @@ func TestALivingServiceMovesWithItsLogs(t *testing.T) {
 	requests, first, last := programs()
 	t.Logf("%d files; copied for %s, held for %s (committed after %s), told after %s; of %d requests for the program those of %s failed", unpacked.Extracted.Files,
 		m.HeldAt.Sub(m.CreatedAt), m.OpenedAt.Sub(*m.HeldAt), m.CommittedAt.Sub(*m.HeldAt), m.LeftAt.Sub(*m.HeldAt), requests, last.Sub(first))
+	if requests, first, last := files(); !first.IsZero() || requests < 100 {
+		t.Errorf("of %d requests for a file those of %s failed, from %s after the hold began", requests, last.Sub(first), first.Sub(*m.HeldAt))
+	}
 
 	if got := two.visitor(t, domain); got.get("http://"+domain+"/static.html").body != "static" {
 		t.Error("the other machine does not serve it")

@@ -408,7 +408,7 @@ func (n *Node) sites(rec accounts.Record) []web.Site {
 		}
 		if n.interpreter != nil {
 			sites[i].PHP = n.interpreter.Socket(n.of(rec))
-			sites[i].Moving = sites[i].Moving || rec.OnHold() // a program that answered could write
+			sites[i].ReadOnly = rec.OnHold()
 		}
 	}
 	if n.cfg.PreviewDomain != "" && len(sites) > 0 {

@@ -118,6 +118,9 @@ func TestASiteWithProgramsMovesToAnotherMachine(t *testing.T) {
 
 	must(t, from.HoldAccount(ctx, ref, panel.Hold{Move: move, Try: 1}))
 	answers("held", at, 503, "moving")
+	if status, body, _ := get(t, at, host, "/stock.txt"); status != 200 || body != "five" {
+		t.Errorf("held, its file: %d %q", status, body)
+	}
 	deferred("held", at)
 	if _, err := query(d, "INSERT INTO orders VALUES (3)"); err == nil {
 		t.Error("held, its database is written")

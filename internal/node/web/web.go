@@ -44,8 +44,9 @@ type Site struct {
 	RedirectTo   string   // where visitors are redirected; see panel.RedirectURL
 	ForceHTTPS   bool     // redirects visitors of plain HTTP to the same address by HTTPS
 	Suspended    bool
-	// Moving answers that the site will be back in a moment. Forward has another machine answer, unless it is nil.
-	Moving  bool
+	// Moving answers that the site will be back in a moment. ReadOnly answers so for programs, which could write, and serves files.
+	Moving, ReadOnly bool
+	// Forward has another machine answer, unless it is nil.
 	Forward *panel.Forward
 
 	// Preview is a further name, under the machine's own domain, that shows the site before the DNS of its domain

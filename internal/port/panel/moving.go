@@ -44,9 +44,9 @@ type Moving interface {
 	// HTTPS without the Proof of the machine there.
 	ForwardAccount(ctx context.Context, ref string, epoch int64, to Forward) error
 	// HoldAccount stops everything that could change what is in an account, so that a copy of it is the last word: no program
-	// runs, and mail is refused for now. Where PHP can run sites answer 503, elsewhere they are still served. A hold ends by
-	// itself, unless it is repeated before; one that ended is ErrNotFound to the call that repeats it. ErrBusy: another
-	// move holds the account.
+	// runs, and mail is refused for now. Files of sites are still served; programs of sites answer 503. A hold ends by itself,
+	// unless it is repeated before; one that ended is ErrNotFound to the call that repeats it. ErrBusy: another move holds the
+	// account.
 	HoldAccount(ctx context.Context, ref string, of Hold) error
 	// ReleaseAccount ends the holds of a move, and opens an account that was made for it (AccountSpec.Arriving).
 	ReleaseAccount(ctx context.Context, ref string, move int64) error

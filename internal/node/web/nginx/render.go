@@ -84,7 +84,9 @@ type block struct {
 	Mail                     string // socket of the settings of mail programs; empty when none are asked for here
 	Asking                   bool   // only these are asked for
 	Suspended, Preview, HSTS bool
-	// Page is the page of a site that is not served, and Retry the seconds after which it may be.
+	// ReadOnly answers for programs with Page; files are served.
+	ReadOnly bool
+	// Page is the page of what is not served, and Retry the seconds after which it may be.
 	Page  string
 	Retry int
 	// Forward is the address of the machine that answers; empty is this one. Proof is the file with its certificate.
@@ -96,6 +98,9 @@ type closed struct {
 	Path   string // quoted
 	Denied bool
 }
+
+// Programs reports whether addresses that name no file are those of programs.
+func (b block) Programs() bool { return b.PHP != "" || b.ReadOnly }
 
 // ProofName is what the machine that answers is asked for in the handshake.
 func (block) ProofName() string { return web.ProofName }
@@ -129,6 +134,9 @@ func (s *Server) blocks(account string, site web.Site, own func(host string) boo
 	base.Page, base.Retry = ".suspended", 3600
 	if site.Moving && !site.Suspended {
 		base.Suspended, base.Page, base.Retry = true, ".moving", 60
+	}
+	if site.ReadOnly && !base.Suspended {
+		base.ReadOnly, base.Page, base.Retry = true, ".moving", 60
 	}
 	if base.Root, err = quote(filepath.Join(site.Home, filepath.FromSlash(site.DocumentRoot))); err != nil {
 		return nil, err
