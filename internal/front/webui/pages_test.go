@@ -404,6 +404,28 @@ func TestTheLanguageOfTheNewAccountIsSpoken(t *testing.T) {
 	}
 }
 
+func TestAVisitorChoosesTheCurrencyOfPrices(t *testing.T) {
+	t.Parallel()
+	b := newSite(t).browser(t)
+	const chosen, present = `href="/?currency=UZS"`, ` rel="nofollow" aria-current="true"`
+	b.get("/?currency=EUR") // which has no rate
+	if a := b.get("/"); !strings.Contains(a.body, `href="/?currency=USD"`+present) || strings.Contains(a.body, "EUR") {
+		t.Errorf("at first: %s", a.body)
+	}
+	b.get("/domains?currency=uzs")
+	if a := b.get("/"); !strings.Contains(a.body, chosen+present) {
+		t.Errorf("the choice was forgotten: %s", a.body)
+	}
+	b.register("anna@example.com")
+	if a := b.get("/panel/"); !strings.Contains(html.UnescapeString(a.body), `"currency":"UZS"`) {
+		t.Errorf("the account has another currency: %s", a.body)
+	}
+	b.get("/?currency=USD")
+	if a := b.get("/"); strings.Contains(a.body, "currency=") || b.cookie("stead_currency") != "" {
+		t.Error("an account, whose profile has its currency, is offered another")
+	}
+}
+
 func TestWhereTheVisitorGoesOnOutlivesRefusals(t *testing.T) {
 	t.Parallel()
 	b := newSite(t).browser(t)

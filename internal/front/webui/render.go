@@ -18,6 +18,7 @@ import (
 	"stead.dev/stead/internal/platform/brand"
 	"stead.dev/stead/internal/platform/fault"
 	"stead.dev/stead/internal/platform/i18n"
+	"stead.dev/stead/internal/platform/money"
 )
 
 //go:embed pages/*.html
@@ -63,6 +64,10 @@ type view struct {
 	// Client says that the reader is a reseller's client: the page has the reseller's brand, names nothing of our shop and
 	// links to nothing there.
 	Client bool
+	// Currencies are the choices of the currency switch, and Currency the present one. There is no switch for an account, whose
+	// profile has its currency.
+	Currencies []money.Currency
+	Currency   money.Currency
 	// Header and Footer are the links to public pages.
 	Header, Footer []siteLink
 	// Meta is nil on pages that are for their visitor alone.
@@ -102,13 +107,19 @@ var languages = []language{{i18n.Uzbek, "O\u02bbzbekcha"}, {i18n.Russian, "Ру�
 func (view) Languages() []language { return languages }
 
 // InLanguage is this page's address in another language.
-func (v view) InLanguage(lang string) string {
+func (v view) InLanguage(lang string) string { return v.with("lang", lang) }
+
+// InCurrency is this page's address with prices in another currency.
+func (v view) InCurrency(c money.Currency) string { return v.with("currency", string(c)) }
+
+// with is this page's address with another value of a parameter.
+func (v view) with(name, value string) string {
 	u, err := url.Parse(v.Path)
 	if err != nil {
-		return "/?lang=" + lang
+		u = &url.URL{Path: "/"}
 	}
 	q := u.Query()
-	q.Set("lang", lang)
+	q.Set(name, value)
 	u.RawQuery = q.Encode()
 	return u.String()
 }
@@ -138,6 +149,9 @@ func (ui *UI) renderWith(w http.ResponseWriter, r *http.Request, status int, nam
 		Client: client, Meta: m, Data: data,
 	}
 	v.Header, v.Footer = ui.siteLinks(r)
+	if v.Session == nil && !client && m != nil {
+		v.Currencies, v.Currency = ui.Rates().Currencies(), money.CurrencyOf(r.Context())
+	}
 	var buf bytes.Buffer
 	if err := t.ExecuteTemplate(&buf, "layout", v); err != nil {
 		ui.internal(w, r, fmt.Errorf("page %q: %w", name, err))

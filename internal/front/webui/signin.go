@@ -11,6 +11,7 @@ import (
 	"stead.dev/stead/internal/identity/account"
 	"stead.dev/stead/internal/platform/fault"
 	"stead.dev/stead/internal/platform/i18n"
+	"stead.dev/stead/internal/platform/money"
 )
 
 // pendingCookie holds a sign-in whose password was right and that needs a second factor.
@@ -136,6 +137,7 @@ func (ui *UI) register(w http.ResponseWriter, r *http.Request) {
 	}
 	out, err := ui.Accounts.SignUp(r.Context(), account.Registration{
 		Name: f.Get("name"), Email: f.Get("email"), Password: f.secret("password"), Locale: locale, Referral: d.Referral,
+		Currency: string(money.CurrencyOf(r.Context())),
 	}, ui.client(r))
 	if err != nil {
 		ui.again(w, r, "register", f, d, err)
@@ -143,6 +145,7 @@ func (ui *UI) register(w http.ResponseWriter, r *http.Request) {
 	}
 	ui.enter(w, r, out)
 	ui.dropCookie(w, langCookie) // the newly chosen language wins over one that was stored earlier
+	ui.dropCookie(w, currencyCookie)
 	ui.flash(w, "webui.flash.registered")
 	ui.redirect(w, r, d.Next)
 }

@@ -18,6 +18,8 @@ const (
 	langCookie    = "stead_lang"
 	flashCookie   = "stead_flash"
 	sessionCookie = "stead_session"
+	// currencyCookie is the choice of a visitor without an account.
+	currencyCookie = "stead_currency"
 	// deviceCookie recognizes a browser that has signed in before; it gives no access.
 	deviceCookie = "stead_device"
 	// staffCookie keeps the own session of a member of staff who is signed in as a customer.
@@ -55,13 +57,36 @@ func (ui *UI) visit(w http.ResponseWriter, r *http.Request) *http.Request {
 	}
 	ctx := context.WithValue(r.Context(), visitKey{}, v)
 	ctx = i18n.WithLang(ctx, ui.language(w, r, v.session))
-	currency := ui.Currency
-	if v.session != nil {
-		if c, ok := money.ParseCurrency(v.session.Account.Currency); ok {
-			currency = c
+	return r.WithContext(money.WithRates(money.WithCurrency(ctx, ui.currency(w, r, v.session)), ui.Rates()))
+}
+
+// currency is the account's. A visitor without one chooses by ?currency=, which is stored; else it is the stored one, else
+// the site's.
+func (ui *UI) currency(w http.ResponseWriter, r *http.Request, s *account.Session) money.Currency {
+	if s != nil {
+		if c, ok := money.ParseCurrency(s.Account.Currency); ok {
+			return c
 		}
+		return ui.Currency
 	}
-	return r.WithContext(money.WithRates(money.WithCurrency(ctx, currency), ui.Rates()))
+	if c, ok := ui.shown(r.URL.Query().Get("currency")); ok {
+		ui.setCookie(w, currencyCookie, string(c), 365*24*3600)
+		return c
+	}
+	if c, ok := ui.shown(ui.cookie(r, currencyCookie)); ok {
+		return c
+	}
+	return ui.Currency
+}
+
+// shown parses a currency in which prices are shown: one with a rate.
+func (ui *UI) shown(code string) (money.Currency, bool) {
+	c, known := money.ParseCurrency(code)
+	if !known {
+		return "", false
+	}
+	_, rated := ui.Rates().Of(c)
+	return c, rated
 }
 
 // language is chosen by ?lang=, which is stored; else the stored one, else the account's, else the browser's, else the

@@ -29,6 +29,7 @@ import (
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/fault"
 	"stead.dev/stead/internal/platform/jobs"
+	"stead.dev/stead/internal/platform/money"
 	"stead.dev/stead/internal/platform/outbox/outboxtest"
 	"stead.dev/stead/internal/platform/secret"
 	"stead.dev/stead/internal/platform/signal"
@@ -188,6 +189,10 @@ func newSite(t *testing.T) *site {
 	})
 	var gallery templates.Config
 	gallery.DB = d
+	rates, err := money.NewRates(map[money.Currency]money.Rate{money.UZS: 12_500 * money.MicrosPerUnit})
+	if err != nil {
+		t.Fatal(err)
+	}
 	webui.New(webui.Deps{
 		Status: shown, Notifications: s.notices, Templates: templates.New(gallery), Reviews: reviews.New(reviews.Config{DB: d}),
 		Services: hostings{
@@ -199,6 +204,8 @@ func newSite(t *testing.T) *site {
 		ClientAddr: func(*http.Request) netip.Addr { return netip.MustParseAddr("203.0.113.7") },
 		API:        s.api,
 		Domains:    names{},
+		Rates:      func() *money.Rates { return rates },
+		Currency:   money.USD,
 		Demo:       &webui.Demo{Email: "demo@example.com", Password: "demo password"},
 		Catalog: shelf{{Name: "Hosting <b>", Features: []string{"Quick & quiet"}, Plans: []webui.Plan{
 			{

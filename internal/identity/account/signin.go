@@ -15,8 +15,8 @@ import (
 // Registration is a visitor's input for an account.
 type Registration struct {
 	Name, Email, Password string
-	// Locale may be empty.
-	Locale string
+	// Locale and Currency may be empty.
+	Locale, Currency string
 	// Referral is the code of the customer who referred the new one; it may be empty.
 	Referral string
 }
@@ -26,7 +26,7 @@ func (s *Service) SignUp(ctx context.Context, r Registration, c Client) (out Out
 	if err := s.limit(ctx, c.key(), s.Limits.RegisterAddress); err != nil {
 		return out, err
 	}
-	u, err := s.newUser(ctx, NewAccount{Name: r.Name, Email: r.Email, Password: r.Password, Locale: r.Locale})
+	u, err := s.newUser(ctx, NewAccount{Name: r.Name, Email: r.Email, Password: r.Password, Locale: r.Locale, Currency: r.Currency})
 	if err != nil {
 		return out, err
 	}
