@@ -412,16 +412,20 @@ function Leaving({ domain }: { domain: Domain }) {
   const [code, setCode] = useState<string | null>(null);
   const [get, { busy, error: refused }] = useAction(async () => setCode((await authCode(domain.id)).auth_code));
   const asked = domain.registry_statuses.some((one) => one.toLowerCase() === "pendingtransfer");
+  const [opened] = useState(Date.now);
+  const until = domain.transfer_lock_until;
+  const held = until !== null && Date.parse(until) > opened ? until : null;
   return (
     <Part title={t("leaving")}>
-      {domain.transfer_lock_until && (
+      {held ? (
         <Text size="sm">
-          {t("leaving.lock")} <When time={domain.transfer_lock_until} form="day" />
+          {t("leaving.lock")} <When time={held} />
         </Text>
-      )}
-      {code === null ? (
+      ) : domain.locked ? (
+        <Text size="sm">{t("leaving.locked")}</Text>
+      ) : code === null ? (
         <>
-          <Text size="sm">{t(domain.locked ? "leaving.locked" : "leaving.text")}</Text>
+          <Text size="sm">{t("leaving.text")}</Text>
           <Group>
             <Button variant="light" loading={busy} onClick={() => void get()}>
               {t("code.get")}
