@@ -259,6 +259,7 @@ test("an application that was allowed stands among the connected ones, and is di
   const callback = `http://127.0.0.1:${(server.address() as AddressInfo).port}/callback`;
   const { client_id: client } = await customer.call<{ client_id: string }>("POST", "/apps", {
     name: "Backup tool",
+    type: "confidential", // a public one is asked for each time
     redirect_uris: [callback],
     scopes: ["profile", "services:read"],
   });
@@ -274,9 +275,11 @@ test("an application that was allowed stands among the connected ones, and is di
   await page.goto(`/oauth/authorize?${ask}`);
   await page.locator("[name=decision][value=allow]").click();
   await page.waitForURL(/\/callback\?/);
-  server.close();
   expect(new URL(page.url()).searchParams.get("state")).toBe("a-state");
   expect(new URL(page.url()).searchParams.get("code")).toBeTruthy();
+  await page.goto(`/oauth/authorize?${ask}`); // what was allowed is not asked for again
+  await page.waitForURL(/\/callback\?/);
+  server.close();
 
   await page.goto("/panel/account/connections");
   await expect(page.getByRole("heading", { level: 2, name: "Backup tool" })).toBeVisible();
@@ -286,5 +289,5 @@ test("an application that was allowed stands among the connected ones, and is di
   await page.getByRole("dialog").getByRole("button", { name }).click();
   await expect(page.getByText(l("account.connections.empty"))).toBeVisible();
   await page.goto(`/oauth/authorize?${ask}`);
-  await expect(page.locator("[name=decision][value=allow]")).toBeVisible(); // it has to ask again
+  await expect(page.locator("[name=decision][value=allow]")).toBeVisible(); // that is over
 });

@@ -25,14 +25,16 @@ test("a reseller's client does the tasks of a customer, in uz", async ({ page, c
   const button = (name: string) => client.getByRole("button", { name, exact });
   const ask = (name: string) => dialog.getByRole("button", { name, exact });
   const row = (text: string) => client.getByRole("row").filter({ hasText: text });
+  // A page is looked at when it has been used, for then it is there as a whole.
+  const nothingOfOurs = () => expect(client.getByText("Stead")).toHaveCount(0);
   const open = async (name: string) => {
+    await nothingOfOurs();
     await client
       .getByRole("navigation", { name: l("app.menu") })
       .getByRole("link", { name: l(`app.nav.service.${name}`), exact })
       .click();
     await expect(client).toHaveURL(new RegExp(`/client/panel/services/${service}/${name}`));
     await expect(client.getByRole("heading", { level: 1 })).toBeFocused();
-    await expect(client.getByText("Stead")).toHaveCount(0);
   };
   try {
     // 3: a folder is dragged there, and a template.
@@ -156,6 +158,7 @@ test("a reseller's client does the tasks of a customer, in uz", async ({ page, c
     await expect(row("_anna")).toContainText(l("access.status.active"));
     await open("logs");
     await expect(client.getByRole("radio", { name: l("logs.type.error") })).toBeAttached();
+    await nothingOfOurs();
     // Of a template that is not installed the answer is 404, and of records, which a sandbox has not, 422.
     expect(problems.filter((problem) => !/status of (404|422)/.test(problem))).toEqual([]);
   } catch (failure) {
