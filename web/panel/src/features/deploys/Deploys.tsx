@@ -8,7 +8,7 @@ import { Confirm } from "~/ui/Confirm";
 import { DataTable } from "~/ui/DataTable";
 import { Empty } from "~/ui/Empty";
 import { Load } from "~/ui/Load";
-import { done } from "~/ui/notice";
+import { done, refused } from "~/ui/notice";
 import { PageHeader } from "~/ui/PageHeader";
 import { Status } from "~/ui/Status";
 import { When } from "~/ui/When";
@@ -35,6 +35,12 @@ export function Deploys({
   const query = useQuery(releases(service, directory));
   const queries = useQueryClient();
   const restore = async (row: Row) => {
+    // What was there before the first one is asked for as what was there before the last one: it has to be the only one still.
+    if (!isRelease(row)) {
+      const shown = query.data?.data[0]?.id;
+      const { data } = await queries.fetchQuery({ ...releases(service, directory), staleTime: 0 });
+      if (data[0]?.id !== shown) return refused(t("meanwhile"));
+    }
     await goBack(service, directory, row.id);
     await Promise.all([
       queries.invalidateQueries({ queryKey: ["service", service, "deploys"] }),
