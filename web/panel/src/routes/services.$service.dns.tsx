@@ -1,5 +1,6 @@
 import { createFileRoute } from "@tanstack/react-router";
 
+import { boot } from "~/app/boot";
 import { dnsRecords, zoneOf } from "~/features/dns/api";
 import { Dns, type Filter } from "~/features/dns/Dns";
 
@@ -11,7 +12,7 @@ export const Route = createFileRoute("/services/$service/dns")({
   }),
   loaderDeps: ({ search: { zone } }) => ({ zone }),
   loader: ({ context, params, deps }) => {
-    void context.queryClient.prefetchQuery(zoneOf(Number(params.service)));
+    if (!boot.client) void context.queryClient.prefetchQuery(zoneOf(Number(params.service)));
     return context.queryClient.prefetchQuery(dnsRecords(Number(params.service), deps.zone));
   },
   component: Page,

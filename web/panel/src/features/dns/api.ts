@@ -33,7 +33,7 @@ export const dnsRecords = (service: number, zone?: string) =>
     },
   });
 
-/** What the service says of its zone: its name and its name servers.; a reseller's client may not ask. */
+/** What the service says of its zone: its name and its name servers; a reseller's client may not ask. */
 export const zoneOf = (service: number) =>
   queryOptions({
     queryKey: ["service", service],

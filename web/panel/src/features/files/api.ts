@@ -179,7 +179,7 @@ export const writeFile = (service: number, path: string, content: string, etag: 
     }),
   );
 
-/** The service, for the address of its site.; a reseller's client may not ask. */
+/** The service, for the address of its site; a reseller's client may not ask. */
 export const site = (id: number) =>
   queryOptions({
     queryKey: ["service", id],
