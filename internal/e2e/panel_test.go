@@ -17,8 +17,8 @@ import (
 // the panel, and with an accessibility check of every page.
 func TestThePanelInABrowser(t *testing.T) {
 	t.Parallel()
-	// Monitors find the sites of a demo at the port of its node, when it is known from the beginning.
-	in := newInstallation(t, fmt.Sprintf("STEAD_NODE_LISTEN=127.0.0.1:%d", testkit.Port(t)))
+	// Monitors find the sites of a demo at the port of its node, when it is known from the beginning. Webhooks go to a test.
+	in := newInstallation(t, fmt.Sprintf("STEAD_NODE_LISTEN=127.0.0.1:%d", testkit.Port(t)), "STEAD_ALLOW_LOOPBACK_TARGETS=true")
 	browse(t, in, in.serve(t, "--demo"))
 }
 

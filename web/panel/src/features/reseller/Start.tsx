@@ -12,7 +12,18 @@ import { done } from "~/ui/notice";
 import { Status } from "~/ui/Status";
 import { When } from "~/ui/When";
 
-import { advance, catalog, clock, createService, endpoints, events, keys, resetClock, services } from "./api";
+import {
+  advance,
+  catalog,
+  clock,
+  createService,
+  endpoints,
+  events,
+  keys,
+  resetClock,
+  services,
+  type Endpoint,
+} from "./api";
 import { AddEndpoint } from "./Endpoints";
 import { Frame } from "./Frame";
 import { tones } from "./search";
@@ -209,8 +220,14 @@ function ClockStep() {
   );
 }
 
+const hasAnswered = (endpoint: Endpoint) => endpoint.last_success_at !== null;
+
 function WebhookStep() {
-  const told = useQuery(endpoints("sandbox"));
+  // No event says that an address has answered.
+  const told = useQuery({
+    ...endpoints("sandbox"),
+    refetchInterval: ({ state }) => (state.data?.data.length && !state.data.data.some(hasAnswered) ? 2000 : false),
+  });
   const last = useQuery(events("sandbox", "", 1));
   const list = last.data?.data.slice(0, 3) ?? [];
   return (
@@ -218,7 +235,7 @@ function WebhookStep() {
       n={4}
       title={t("webhook")}
       text={t("webhook.text")}
-      reached={(told.data?.data ?? []).some((one) => one.last_success_at !== null)}
+      reached={(told.data?.data ?? []).some(hasAnswered)}
       command={curl("/webhooks", { url: "https://hooks.example.com/stead" })}
     >
       <AddEndpoint world="sandbox" />
