@@ -1,1 +1,0 @@
-import{r as e}from"./often-BPEdobh9.js";import{t}from"./texts-CGGQXacB.js";import{li as n}from"./main-DQq-ZYbu.js";var r=n(),i={pending:`busy`,provisioning:`busy`,active:`good`,past_due:`warn`,suspended:`bad`,terminating:`busy`,terminated:`neutral`,failed:`bad`,cancelled:`neutral`};function a({status:n}){return(0,r.jsx)(e,{tone:i[n],label:t(`status.${n}`)})}export{a as t};

@@ -1,1 +1,0 @@
-import{r as e}from"./often-BPEdobh9.js";import{t}from"./texts-DbmqV4GL.js";import{li as n}from"./main-DQq-ZYbu.js";var r=n(),i={pending:`warn`,paid:`busy`,processing:`busy`,completed:`good`,failed:`bad`,refunded:`neutral`,cancelled:`neutral`,expired:`neutral`};function a({status:n}){return(0,r.jsx)(e,{tone:i[n],label:t(`status.${n}`)})}export{a as t};

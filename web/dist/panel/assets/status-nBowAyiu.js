@@ -1,1 +1,0 @@
-import{r as e}from"./often-BPEdobh9.js";import{t}from"./texts-DCG_eVjH.js";import{li as n}from"./main-DQq-ZYbu.js";var r=n(),i={open:`busy`,waiting:`warn`,answered:`good`,closed:`neutral`};function a({status:n}){return(0,r.jsx)(e,{tone:i[n],label:t(`status.${n}`)})}export{a as t};

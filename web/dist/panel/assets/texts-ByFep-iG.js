@@ -1,0 +1,1 @@
+import{Nn as e}from"./main-CS-5nQXZ.js";var t=e(`staffmenu`);export{t};

@@ -1,1 +1,0 @@
-import{Nn as e}from"./main-DQq-ZYbu.js";var t=e(`services`);export{t};

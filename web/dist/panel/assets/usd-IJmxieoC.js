@@ -1,1 +1,0 @@
-import{_ as e}from"./often-BPEdobh9.js";var t=t=>e({amount:t,currency:`USD`});export{t};
