@@ -19,7 +19,7 @@ import (
 type content struct {
 	plain, html []string
 	files       []File
-	left        int // files that no message has room for
+	left        int // files that no message has room for, and parts that cannot be decoded
 }
 
 // readContent reads the texts and the files of a mail.
@@ -29,6 +29,10 @@ func readContent(r *mail.Reader) (c content, err error) {
 		part, err := r.NextPart()
 		if errors.Is(err, io.EOF) {
 			return c, nil
+		}
+		if message.IsUnknownEncoding(err) {
+			c.left++
+			continue
 		}
 		if err != nil && !message.IsUnknownCharset(err) {
 			return c, dropped("a part of it cannot be read: %w", err)

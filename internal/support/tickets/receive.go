@@ -5,8 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"mime"
+	netmail "net/mail"
 	"strings"
 
+	"github.com/emersion/go-message"
 	"github.com/emersion/go-message/mail"
 
 	// Mails come in whatever encoding their program likes.
@@ -31,10 +34,11 @@ func dropped(format string, args ...any) error {
 // of staff: a customer knows the ticket's address and can forge theirs, and would answer in the company's name.
 func (s *Service) Receive(ctx context.Context, raw io.Reader) (t Ticket, err error) {
 	limited := &io.LimitedReader{R: raw, N: maxMail + 1}
-	r, err := mail.CreateReader(limited)
-	if err != nil {
+	whole, err := message.Read(limited)
+	if whole == nil { // with a charset or an encoding that is unknown it is read as it is
 		return t, dropped("it cannot be read: %w", err)
 	}
+	r := mail.NewReader(whole)
 	defer func() { _ = r.Close() }() // frees nothing that could fail
 	h := r.Header
 	if auto := strings.ToLower(h.Get("Auto-Submitted")); auto != "" && auto != "no" {
@@ -50,7 +54,7 @@ func (s *Service) Receive(ctx context.Context, raw io.Reader) (t Ticket, err err
 	if t, err = s.addressed(ctx, h); err != nil {
 		return t, err
 	}
-	from, err := h.AddressList("From")
+	from, err := addresses(h, "From")
 	if err != nil || len(from) != 1 {
 		return t, dropped("it does not say who sent it")
 	}
@@ -83,11 +87,18 @@ func (s *Service) Receive(ctx context.Context, raw io.Reader) (t Ticket, err err
 	return t, err
 }
 
+// addresses reads a list of addresses. Their names may be in any charset: nobody reads them.
+func addresses(h mail.Header, name string) ([]*netmail.Address, error) {
+	raw := func(_ string, text io.Reader) (io.Reader, error) { return text, nil }
+	p := netmail.AddressParser{WordDecoder: &mime.WordDecoder{CharsetReader: raw}}
+	return p.ParseList(h.Get(name))
+}
+
 // addressed finds the ticket whose token is in an address of the mail.
 func (s *Service) addressed(ctx context.Context, h mail.Header) (Ticket, error) {
 	local, domain, _ := strings.Cut(strings.ToLower(s.Brand().Support), "@")
 	for _, name := range []string{"Delivered-To", "X-Original-To", "To", "Cc"} {
-		all, err := h.AddressList(name)
+		all, err := addresses(h, name)
 		if err != nil {
 			continue
 		}

@@ -169,6 +169,7 @@ func TestAnAnswerByMailIsNotLost(t *testing.T) {
 		const mixed = "Content-Type: multipart/mixed; boundary=b"
 		picture := []string{"--b", "Content-Type: image/png; name=shot.png", "Content-Disposition: inline", "", "picture"}
 		for name, c := range map[string]struct {
+			from  string // a name of the sender, and of the receiver
 			mail  []string
 			body  string
 			files string
@@ -198,8 +199,29 @@ func TestAnAnswerByMailIsNotLost(t *testing.T) {
 			},
 			"too many files": {
 				mail:  append(append(append([]string{mixed, "", "--b", "Content-Type: text/plain", "", "All:"}, picture...), strings.Split(strings.Repeat(strings.Join(picture, "\n")+"\n", 6), "\n")...), "--b--"),
-				body:  "All:\n\nAttachments that were too large or too many, and are missing: 2.",
+				body:  "All:\n\nAttachments that were too large, too many or unreadable, and are missing: 2.",
 				files: "shot.png shot.png shot.png shot.png shot.png",
+			},
+			"an unknown charset": {
+				mail: []string{"Content-Type: text/plain; charset=x-unknown", "", "It works."},
+				body: "It works.",
+			},
+			"a part of an unknown charset": {
+				mail: []string{mixed, "", "--b", "Content-Type: text/plain; charset=x-unknown", "", "It works.", "--b--"},
+				body: "It works.",
+			},
+			"an unknown encoding": {
+				mail: []string{"Content-Type: text/plain", "Content-Transfer-Encoding: 8-bit", "", "It works."},
+				body: "It works.",
+			},
+			"a part of an unknown encoding": {
+				mail: append(append([]string{mixed, "", "--b", "Content-Type: text/plain", "", "See:", "--b", "Content-Type: image/png; name=a.png", "Content-Transfer-Encoding: x-odd", "", "?"}, picture...), "--b--"),
+				body: "See:\n\nAttachments that were too large, too many or unreadable, and are missing: 1.", files: "shot.png",
+			},
+			"names in an unknown charset": {
+				from: "=?x-unknown?Q?Anna?=",
+				mail: []string{"Content-Type: text/plain", "", "It works."},
+				body: "It works.",
 			},
 			"a long text": {
 				mail: []string{"Content-Type: text/plain", "", strings.Repeat("ten chars\n", 2500)},
@@ -207,7 +229,11 @@ func TestAnAnswerByMailIsNotLost(t *testing.T) {
 			},
 		} {
 			made := w.ask()
-			if _, err := w.Receive(t.Context(), strings.NewReader(w.mailOf(made, fmt.Sprint(made.ID), c.mail...))); err != nil {
+			raw := w.mailOf(made, fmt.Sprint(made.ID), c.mail...)
+			if c.from != "" {
+				raw = strings.NewReplacer("From: Anna", "From: "+c.from, "To: support", "To: "+c.from+" <support", "@stead.test\r", "@stead.test>\r").Replace(raw)
+			}
+			if _, err := w.Receive(t.Context(), strings.NewReader(raw)); err != nil {
 				t.Errorf("%s: %v", name, err)
 				continue
 			}
