@@ -4942,7 +4942,8 @@ func (a *TicketsAPI) Reopen(ctx context.Context, ticket int64, options ...CallOp
 
 // Write: write in a support ticket.
 //
-// The ticket is open again, also when it was closed.
+// The ticket is open again, also when it was closed. One that is full takes no more (`limit_reached`): open
+// another.
 //
 // POST /api/v1/tickets/{ticket}/messages
 func (a *TicketsAPI) Write(ctx context.Context, ticket int64, body TicketsWriteBody, options ...CallOption) (*TicketsMessage, error) {

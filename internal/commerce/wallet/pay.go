@@ -253,7 +253,7 @@ func (s *Service) refuse(w http.ResponseWriter, r *http.Request, t topup, err er
 	if f.Def == fault.Internal || f.Def == fault.Unavailable || f.Def == ErrGatewayUnavailable {
 		s.Log.ErrorContext(r.Context(), "wallet: payment page", "topup", t.ID, "error", err)
 	}
-	v := payView{Title: i18n.T(lang, "wallet.pay.title", nil), Text: i18n.T(lang, "error."+f.Def.Key, f.Fields)}
+	v := payView{Title: i18n.T(lang, "wallet.pay.title", nil), Text: i18n.T(lang, f.TextID(), f.Fields)}
 	code := f.Def.Kind.Status()
 	if f.Def == ErrGatewayUnavailable {
 		code = http.StatusServiceUnavailable

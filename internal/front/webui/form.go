@@ -56,7 +56,7 @@ func (f *form) refused(r *http.Request, err error) (status int, ok bool) {
 	}
 	f.errors = invalidTexts(lang, e)
 	if len(f.errors) == 0 || e.Def != fault.Validation {
-		f.Problem = i18n.T(lang, "error."+e.Def.Key, e.Fields)
+		f.Problem = i18n.T(lang, e.TextID(), e.Fields)
 	}
 	if e.Def.Kind == fault.KindUnauthenticated {
 		return http.StatusUnprocessableEntity, true // 401 is for HTTP's own authentication

@@ -74,7 +74,7 @@ func (ui *UI) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	}
 	lang := i18n.Lang(r.Context())
 	ui.say(w, r, f.Def.Kind.Status(), map[string]any{
-		"error": f.Def.Key, "message": i18n.T(lang, "error."+f.Def.Key, f.Fields), "errors": invalidTexts(lang, f),
+		"error": f.Def.Key, "message": i18n.T(lang, f.TextID(), f.Fields), "errors": invalidTexts(lang, f),
 	})
 }
 

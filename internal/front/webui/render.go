@@ -180,7 +180,7 @@ func (ui *UI) fail(w http.ResponseWriter, r *http.Request, err error) {
 	}
 	lang := i18n.Lang(r.Context())
 	ui.render(w, r, f.Def.Kind.Status(), "error", errorData{
-		Title: i18n.T(lang, "webui.error.title", nil), Text: i18n.T(lang, "error."+f.Def.Key, f.Fields),
+		Title: i18n.T(lang, "webui.error.title", nil), Text: i18n.T(lang, f.TextID(), f.Fields),
 		RequestID: api.RequestID(r.Context()),
 	})
 }

@@ -213,7 +213,7 @@ func (w *writer) one(ctx context.Context, f module.Export, arguments map[string]
 	case errors.Is(err, fault.NotFound), errors.Is(err, fault.Forbidden): // there is none, or its section is off
 		return 0, nil
 	case errors.As(err, &refusal) && refusal.Def.Kind != fault.KindInternal && refusal.Def.Kind != fault.KindUnavailable:
-		w.missing = append(w.missing, filled(f.File, arguments)+": "+w.text("error."+refusal.Def.Key, refusal.Fields))
+		w.missing = append(w.missing, filled(f.File, arguments)+": "+w.text(refusal.TextID(), refusal.Fields))
 		return 0, nil
 	case w.last && ctx.Err() == nil && !errors.Is(err, errOvertaken) && !errors.Is(err, errTooLarge):
 		w.service.Log.ErrorContext(ctx, "left out of the archive of an account's data", "account", w.archive.AccountID, "file", f.File, "error", err)

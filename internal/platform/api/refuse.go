@@ -131,7 +131,7 @@ func (e *Edge) errorBody(ctx context.Context, f *fault.Error) []byte {
 	body := map[string]any{}
 	maps.Copy(body, f.Fields)
 	body["error"] = f.Def.Key
-	body["message"] = i18n.T(lang, "error."+f.Def.Key, f.Fields)
+	body["message"] = i18n.T(lang, f.TextID(), f.Fields)
 	if id := RequestID(ctx); id != "" {
 		body["request_id"] = id
 	}

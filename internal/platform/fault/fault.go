@@ -3,8 +3,8 @@
 // A section declares each refusal it knows as a Def: a Kind, which gives the
 // HTTP status in one table, and a key, which is the public `error` of the
 // specification's error object and which clients branch on. The message is
-// looked up in the catalogue of the caller's language under `error.<key>`; the
-// cause is logged and never sent.
+// looked up in the catalogue of the caller's language under `error.<key>`, unless
+// the refusal has a text of its own (Saying); the cause is logged and never sent.
 package fault
 
 import (
@@ -114,6 +114,21 @@ type Error struct {
 	// its texts in the catalogue.
 	Invalid map[string][]Text
 	Cause   error
+	textID  string
+}
+
+// Saying returns the refusal with a text of its own in the catalogue instead of the general one of its key.
+func (e *Error) Saying(textID string) *Error {
+	e.textID = textID
+	return e
+}
+
+// TextID is the id of the refusal's text in the catalogue; its data are the Fields.
+func (e *Error) TextID() string {
+	if e.textID != "" {
+		return e.textID
+	}
+	return "error." + e.Def.Key
 }
 
 // Text is an entry of the catalogue with its data; Plain is used as it is when

@@ -7,6 +7,8 @@
 //   - a customer sees the messages of its own tickets that are no internal notes; the WHERE clause checks both;
 //   - an answer by mail needs the address with the ticket's token, and must come from the address of the customer; staff answer in
 //     the panel, because a customer could forge their address. Mails of machines (Auto-Submitted, Precedence) are dropped, and a mail that is delivered twice adds one message;
+//   - what a customer leaves is bounded: the open tickets, the messages and the text of each, which is read as a whole, the messages
+//     and files of a day. A customer whose mail has no room is told so by mail; staff may always write;
 //   - files are bounded, and served for downloading only;
 //   - staff are mailed that a customer wrote, at most once in ten minutes of a ticket, without the customer's words.
 package tickets

@@ -9,6 +9,7 @@ import (
 
 	"stead.dev/stead/internal/platform/api"
 	"stead.dev/stead/internal/platform/auth"
+	"stead.dev/stead/internal/platform/fault"
 	"stead.dev/stead/internal/platform/i18n"
 	"stead.dev/stead/internal/platform/page"
 )
@@ -130,6 +131,7 @@ func (s *Service) customers() []api.Route {
 			Status: http.StatusCreated, MaxBody: maxRequest, Summary: "Ask the company's support",
 			Description: "Opens a ticket. The answer comes by mail, too, and can be answered by mail.",
 			Example:     `{"subject": "Mail does not arrive", "message": "Since this morning info@ gets nothing. What is wrong?"}`,
+			Errors:      []*fault.Def{fault.NotFound, fault.LimitReached},
 			Handle: func(ctx context.Context, p auth.Principal, in *askIn) (*ticketWire, error) {
 				t, err := s.Ask(ctx, Question{
 					AccountID: p.AccountID, ServiceID: in.Body.ServiceID, Subject: in.Body.Subject, Language: i18n.Lang(ctx),
@@ -160,7 +162,8 @@ func (s *Service) customers() []api.Route {
 		api.Operation[writeIn, messageWire]{
 			ID: "tickets.write", Method: http.MethodPost, Path: one + "/messages", Section: api.Account, Auth: api.Token, Scopes: scopes, FirstParty: true,
 			Status: http.StatusCreated, MaxBody: maxRequest, Summary: "Write in a support ticket",
-			Description: "The ticket is open again, also when it was closed.", Example: `{"message": "It works again, thank you."}`,
+			Description: "The ticket is open again, also when it was closed. One that is full takes no more (`limit_reached`): open another.",
+			Example:     `{"message": "It works again, thank you."}`, Errors: []*fault.Def{fault.NotFound, fault.LimitReached},
 			Handle: func(ctx context.Context, p auth.Principal, in *writeIn) (*messageWire, error) {
 				m, err := s.Write(ctx, p.AccountID, in.Ticket, Message{Body: in.Body.Message, Files: files(in.Body.Attachments)})
 				if err != nil {
@@ -182,6 +185,7 @@ func (s *Service) customers() []api.Route {
 			ID: "tickets.reopen", Method: http.MethodPost, Path: one + "/reopen", Section: api.Account, Auth: api.Token, Scopes: scopes, FirstParty: true,
 			Summary:     "Reopen a support ticket",
 			Description: "Takes closing back: support sees the ticket among the open ones again. One that is not closed stays as it is.",
+			Errors:      []*fault.Def{fault.NotFound, fault.LimitReached},
 			Handle: func(ctx context.Context, p auth.Principal, in *ticketIn) (*api.Empty, error) {
 				return nil, s.ReopenOwn(ctx, p.AccountID, in.Ticket)
 			},

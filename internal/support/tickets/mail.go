@@ -3,6 +3,7 @@ package tickets
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/url"
 	"strconv"
 	"strings"
@@ -33,10 +34,24 @@ type staffMailArgs struct {
 // Kind implements river.JobArgs.
 func (staffMailArgs) Kind() string { return "tickets.staff_mail" }
 
+// refusedArgs asks for the mail that tells a customer why a mail to a ticket was not added. TextID is the reason and Maximum a
+// word of it; Hour, in Unix time, makes it one mail an hour of a ticket and reason: whoever knows the ticket's address and can
+// forge the customer's sends the customer no more than that.
+type refusedArgs struct {
+	TicketID int64  `json:"ticket_id"`
+	TextID   string `json:"text_id"`
+	Maximum  int    `json:"maximum"`
+	Hour     int64  `json:"hour"`
+}
+
+// Kind implements river.JobArgs.
+func (refusedArgs) Kind() string { return "tickets.refused_mail" }
+
 // Register adds the section's workers.
 func (s *Service) Register(w *river.Workers) {
 	jobs.Work(w, func(ctx context.Context, a mailArgs) error { return unlessRejected(s.sendMail(ctx, a.MessageID)) })
 	jobs.Work(w, func(ctx context.Context, a staffMailArgs) error { return unlessRejected(s.mailStaff(ctx, a.TicketID)) })
+	jobs.Work(w, func(ctx context.Context, a refusedArgs) error { return unlessRejected(s.mailRefused(ctx, a)) })
 }
 
 // unlessRejected ends a job whose mail nobody takes.
@@ -133,14 +148,46 @@ func (s *Service) mailStaff(ctx context.Context, id int64) error {
 	}))
 }
 
+func (s *Service) enqueueRefusedMail(ctx context.Context, id int64, refusal *fault.Error) error {
+	most, _ := refusal.Fields["maximum"].(int)
+	args := refusedArgs{TicketID: id, TextID: refusal.TextID(), Maximum: most, Hour: s.Clock.Now().Truncate(time.Hour).Unix()}
+	return s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
+		return s.Queue.Enqueue(ctx, tx, args, &river.InsertOpts{UniqueOpts: river.UniqueOpts{ByArgs: true}})
+	})
+}
+
+// mailRefused tells the customer of a ticket why a mail was not added to it. An answer to this mail reaches no ticket, so
+// that two machines cannot go on answering each other.
+func (s *Service) mailRefused(ctx context.Context, a refusedArgs) error {
+	t, err := find(ctx, s.DB, a.TicketID)
+	if errors.Is(err, fault.NotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	to, err := s.People.Person(ctx, s.DB, t.AccountID)
+	if err != nil || to.Closed || !to.Verified {
+		return err
+	}
+	page := s.BaseURL + "/panel/support"
+	return s.Mailer.Send(ctx, s.Letters.Write(mailer.Letter{
+		Kind: refusedMail, ID: fmt.Sprintf("ticket-%d-%s-%d", t.ID, a.TextID, a.Hour), To: to.Email, Lang: t.Language, Page: page,
+		Words: map[string]any{"Number": t.ID, "Reason": i18n.T(t.Language, a.TextID, map[string]any{"maximum": a.Maximum}), "Link": page},
+	}))
+}
+
 // Mails are the kinds of mails that the section sends.
-func Mails() []mailer.Kind { return []mailer.Kind{answerMail, staffMail} }
+func Mails() []mailer.Kind { return []mailer.Kind{answerMail, staffMail, refusedMail} }
 
 // staffMail tells staff of a ticket that waits for them.
 var staffMail = mailer.Kind{ID: "tickets.staff", Subject: "tickets.staff_mail.subject", Text: "tickets.staff_mail.text", Button: "letters.ticket"}
 
 // answerMail is the mail of an answer.
 var answerMail = mailer.Kind{ID: "tickets.answer", Subject: "tickets.mail.subject", Text: "tickets.mail.text", Button: "letters.ticket"}
+
+// refusedMail tells that a mail was not added to its ticket.
+var refusedMail = mailer.Kind{ID: "tickets.refused", Subject: "tickets.refused.subject", Text: "tickets.refused.text", Button: "letters.open"}
 
 // replyTo is the address at which answers to a ticket arrive; empty where there is no address for questions.
 func (s *Service) replyTo(token string) string {

@@ -22,8 +22,8 @@ import (
 // maxMail bounds a mail, in bytes: the files with their encoding, and the text.
 const maxMail = 10 << 20
 
-// ErrDropped is why a mail is taken and not kept: the mail server need not try again, and nobody is told, because an answer to a
-// machine would be answered.
+// ErrDropped is why a mail is taken and not kept: the mail server need not try again, and must not answer, because an answer to a
+// machine would be answered. Only the customer of the ticket is told, when there is no room for the mail.
 var ErrDropped = errors.New("tickets: the mail was dropped")
 
 func dropped(format string, args ...any) error {
@@ -70,21 +70,32 @@ func (s *Service) Receive(ctx context.Context, raw io.Reader) (t Ticket, err err
 		return t, dropped("it has no Message-ID")
 	}
 	read, err := readContent(r)
+	if limited.N <= 0 { // whatever its cut end looks like
+		err = fault.PayloadTooLarge.With(fault.Fields{"maximum": maxMail >> 20}).Saying("tickets.limit.mail")
+		return t, s.refuse(ctx, t, err)
+	}
 	if err != nil {
 		return t, err
-	}
-	if limited.N <= 0 {
-		return t, dropped("it is larger than %d bytes", maxMail)
 	}
 	m.Body, m.Files = read.message(t.Language)
 	_, err = s.Write(ctx, writer.ID, t.ID, m)
 	switch {
 	case db.IsUnique(err):
 		return t, nil // it was delivered before
-	case errors.Is(err, fault.Validation), errors.Is(err, fault.PayloadTooLarge), errors.Is(err, fault.LimitReached):
+	case errors.Is(err, fault.LimitReached):
+		return t, s.refuse(ctx, t, err)
+	case errors.Is(err, fault.Validation), errors.Is(err, fault.PayloadTooLarge):
 		return t, dropped("it cannot be kept: %w", err)
 	}
 	return t, err
+}
+
+// refuse drops a mail of the ticket's customer and has the customer told why: nobody reads what they wrote.
+func (s *Service) refuse(ctx context.Context, t Ticket, reason error) error {
+	if err := s.enqueueRefusedMail(ctx, t.ID, fault.From(reason)); err != nil {
+		return err
+	}
+	return dropped("it cannot be kept: %w", reason)
 }
 
 // addresses reads a list of addresses. Their names may be in any charset: nobody reads them.

@@ -79,9 +79,13 @@ type Question struct {
 }
 
 // What an account may leave with the company's support, so that nobody fills its database.
+// Customers are refused beyond these bounds, staff are not. Requests at the same moment may exceed a bound by a few.
 const (
 	// maxOpen bounds the tickets that are not closed.
 	maxOpen = 50
+	// maxMessages and maxText, in bytes, bound a ticket, which is read as a whole.
+	maxMessages = 500
+	maxText     = 2 << 20
 	// maxDaily bounds the messages of a day, and maxDailyFiles their files together, in bytes.
 	maxDaily      = 200
 	maxDailyFiles = 20 * MaxFiles
@@ -106,14 +110,10 @@ func (s *Service) Ask(ctx context.Context, n Question) (t Ticket, err error) {
 				return err
 			}
 		}
-		open, err := countOpen(ctx, tx, n.AccountID)
-		if err == nil && open >= maxOpen {
-			err = fault.LimitReached.With(fault.Fields{"limit": "tickets", "maximum": maxOpen})
+		if err := checkOpen(ctx, tx, n.AccountID); err != nil {
+			return err
 		}
-		if err == nil {
-			err = checkDay(ctx, tx, n.AccountID, m)
-		}
-		if err != nil {
+		if err := checkDay(ctx, tx, n.AccountID, m); err != nil {
 			return err
 		}
 		t = Ticket{
@@ -148,10 +148,17 @@ func (s *Service) Write(ctx context.Context, accountID, id int64, m Message) (ma
 		return m, err
 	}
 	err = s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
-		if _, err := ofAccount(ctx, tx, accountID, id); err != nil {
-			return err
+		t, err := ofAccount(ctx, tx, accountID, id)
+		if err == nil && t.Status == Closed {
+			err = checkOpen(ctx, tx, accountID)
 		}
-		if err := checkDay(ctx, tx, accountID, m); err != nil {
+		if err == nil {
+			err = checkRoom(ctx, tx, id, m)
+		}
+		if err == nil {
+			err = checkDay(ctx, tx, accountID, m)
+		}
+		if err != nil {
 			return err
 		}
 		if made, err = s.add(ctx, tx, id, accountID, m, Open); err != nil {
@@ -160,6 +167,30 @@ func (s *Service) Write(ctx context.Context, accountID, id int64, m Message) (ma
 		return s.enqueueStaffMail(ctx, tx, made)
 	})
 	return made, err
+}
+
+// checkOpen refuses one more open ticket of an account: fault.LimitReached.
+func checkOpen(ctx context.Context, tx *db.Tx, accountID int64) error {
+	open, err := countOpen(ctx, tx, accountID)
+	if err == nil && open >= maxOpen {
+		err = fault.LimitReached.With(fault.Fields{"limit": "tickets", "maximum": maxOpen}).Saying("tickets.limit.open")
+	}
+	return err
+}
+
+// checkRoom refuses a message of a customer that the ticket has no room for: fault.LimitReached.
+func checkRoom(ctx context.Context, tx *db.Tx, id int64, m Message) error {
+	written, text, err := sizeOf(ctx, tx, id)
+	switch {
+	case err != nil:
+		return err
+	case written >= maxMessages:
+		return fault.LimitReached.With(fault.Fields{"limit": "ticket_messages", "maximum": maxMessages}).Saying("tickets.limit.full")
+	case text+int64(len(m.Body)) > maxText:
+		return fault.LimitReached.With(fault.Fields{"limit": "ticket_bytes", "maximum": maxText}).Saying("tickets.limit.full")
+	default:
+		return nil
+	}
 }
 
 // checkDay refuses a message of a customer beyond those of a day: fault.LimitReached.
@@ -173,9 +204,9 @@ func checkDay(ctx context.Context, tx *db.Tx, accountID int64, m Message) error 
 	}
 	switch {
 	case written >= maxDaily:
-		return fault.LimitReached.With(fault.Fields{"limit": "messages", "maximum": maxDaily})
+		return fault.LimitReached.With(fault.Fields{"limit": "messages", "maximum": maxDaily}).Saying("tickets.limit.day")
 	case size > maxDailyFiles:
-		return fault.LimitReached.With(fault.Fields{"limit": "attachments_bytes", "maximum": maxDailyFiles})
+		return fault.LimitReached.With(fault.Fields{"limit": "attachments_bytes", "maximum": maxDailyFiles}).Saying("tickets.limit.files")
 	default:
 		return nil
 	}
@@ -208,6 +239,9 @@ func (s *Service) ReopenOwn(ctx context.Context, accountID, id int64) error {
 	return s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
 		t, err := ofAccount(ctx, tx, accountID, id)
 		if err != nil || t.Status != Closed {
+			return err
+		}
+		if err := checkOpen(ctx, tx, accountID); err != nil {
 			return err
 		}
 		return setStatus(ctx, tx, id, Open)

@@ -60,6 +60,13 @@ func countOpen(ctx context.Context, q db.Querier, accountID int64) (n int, err e
 	return n, err
 }
 
+// sizeOf counts the messages of a ticket, and the bytes of their texts.
+func sizeOf(ctx context.Context, q db.Querier, id int64) (written int, text int64, err error) {
+	err = q.QueryRow(ctx, `SELECT COUNT(*), CAST(COALESCE(SUM(OCTET_LENGTH(body)), 0) AS BIGINT) FROM tickets_messages WHERE ticket_id = $1`, id).
+		Scan(&written, &text)
+	return written, text, err
+}
+
 // writtenSince counts the messages of an account since a moment, and the bytes of their files.
 func writtenSince(ctx context.Context, q db.Querier, accountID int64, since time.Time) (written int, size int64, err error) {
 	err = q.QueryRow(ctx, `SELECT COUNT(DISTINCT m.id), CAST(COALESCE(SUM(a.size), 0) AS BIGINT)

@@ -2,6 +2,7 @@ package tickets_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -370,6 +371,138 @@ func TestStaffAreMailedOnceInTenMinutes(t *testing.T) {
 		}
 		if times := w.due(); len(times) != 0 {
 			t.Errorf("of a note at %v", times)
+		}
+	})
+}
+
+// fill adds messages of staff to a ticket.
+func (w *world) fill(id int64, messages int, body string) {
+	w.t.Helper()
+	err := w.db.InTx(w.t.Context(), func(ctx context.Context, tx *db.Tx) error {
+		for range messages {
+			_, err := tx.Exec(ctx, `INSERT INTO tickets_messages (ticket_id, author_id, staff, internal, via, body, created_at)
+				VALUES ($1, $2, $3, $4, 'panel', $5, $6)`, id, berta, true, false, body, tx.Now)
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// refused checks that an error is of a limit.
+func (w *world) refused(what, limit string, err error) {
+	w.t.Helper()
+	if f := fault.From(err); f.Def != fault.LimitReached || f.Fields["limit"] != limit {
+		w.t.Errorf("%s: %v, not the limit %q", what, err, limit)
+	}
+}
+
+// TestATicketIsBounded: it is read as a whole, so what customers write into one must have an end. Staff can always answer.
+func TestATicketIsBounded(t *testing.T) {
+	engines(t, func(t *testing.T, w *world) {
+		many, long := w.ask().ID, w.ask().ID
+		w.fill(many, 498, "More.")
+		w.fill(long, 20, strings.Repeat("я", 20_000))
+		w.fill(long, 64, strings.Repeat("x", 20_000))
+		write := func(id int64, body string) error {
+			_, err := w.Write(t.Context(), anna, id, tickets.Message{Body: body})
+			return err
+		}
+		if err := write(many, "The last."); err != nil {
+			t.Errorf("the last message: %v", err)
+		}
+		w.refused("one more message", "ticket_messages", write(many, "One more."))
+		w.refused("more text", "ticket_bytes", write(long, strings.Repeat("я", 10_000)))
+		if err := write(long, "Short."); err != nil {
+			t.Errorf("a short text: %v", err)
+		}
+		if _, err := w.Answer(t.Context(), berta, many, tickets.Message{Body: "Please open another."}, tickets.Answered); err != nil {
+			t.Errorf("staff: %v", err)
+		}
+		rec := apitest.Call(w.edge, "panel", "POST", fmt.Sprintf("/api/v1/tickets/%d/messages", many), `{"message": "One more."}`)
+		if rec.Code != http.StatusUnprocessableEntity || !strings.Contains(rec.Body.String(), "Open a new ticket") {
+			t.Errorf("%d %s", rec.Code, rec.Body)
+		}
+		if _, err := w.Ask(t.Context(), tickets.Question{AccountID: anna, Subject: "Mail", Language: "en", Message: tickets.Message{Body: "Again."}}); err != nil {
+			t.Errorf("a new ticket: %v", err)
+		}
+	})
+}
+
+// TestClosedTicketsAreOpenedWithinTheBound of open ones: neither by reopening nor by writing has an account more.
+func TestClosedTicketsAreOpenedWithinTheBound(t *testing.T) {
+	engines(t, func(t *testing.T, w *world) {
+		closed := w.ask()
+		if err := w.CloseOwn(t.Context(), anna, closed.ID); err != nil {
+			t.Fatal(err)
+		}
+		open := w.ask()
+		for range 49 {
+			w.ask()
+		}
+		_, err := w.Ask(t.Context(), tickets.Question{AccountID: anna, Subject: "Mail", Language: "en", Message: tickets.Message{Body: "Help."}})
+		w.refused("a new ticket", "tickets", err)
+		w.refused("reopening", "tickets", w.ReopenOwn(t.Context(), anna, closed.ID))
+		_, err = w.Write(t.Context(), anna, closed.ID, tickets.Message{Body: "More."})
+		w.refused("writing in a closed ticket", "tickets", err)
+		if _, err := w.Write(t.Context(), anna, open.ID, tickets.Message{Body: "More."}); err != nil {
+			t.Errorf("writing in an open ticket: %v", err)
+		}
+		if err := w.ReopenOwn(t.Context(), anna, open.ID); err != nil {
+			t.Errorf("reopening an open ticket: %v", err)
+		}
+		if err := w.CloseOwn(t.Context(), anna, open.ID); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.ReopenOwn(t.Context(), anna, closed.ID); err != nil {
+			t.Errorf("reopening where there is room: %v", err)
+		}
+	})
+}
+
+// TestCustomersAreToldOfMailsWithoutRoom: what they wrote is not read, and only they can mend that. Strangers learn nothing.
+func TestCustomersAreToldOfMailsWithoutRoom(t *testing.T) {
+	engines(t, func(t *testing.T, w *world) {
+		full, plain := w.ask(), w.ask()
+		w.fill(full.ID, 499, "More.")
+		text := []string{"Content-Type: text/plain", "", "It works."}
+		large := []string{"Content-Type: multipart/mixed; boundary=b", "", "--b", "Content-Type: image/png", "", strings.Repeat(strings.Repeat("x", 998)+"\r\n", 11_000), "--b--"}
+		w.queue.jobs = nil
+		for what, c := range map[string]struct {
+			to     tickets.Ticket
+			mail   []string
+			reason string
+		}{
+			"a full ticket": {full, text, "Open a new ticket"},
+			"a large mail":  {plain, large, "larger than 10 MB"},
+		} {
+			if _, err := w.Receive(t.Context(), strings.NewReader(w.mailOf(c.to, strings.ReplaceAll(what, " ", "."), c.mail...))); !errors.Is(err, tickets.ErrDropped) {
+				t.Errorf("%s: %v", what, err)
+			}
+			if len(w.queue.jobs) != 1 || !w.queue.jobs[0].opts.UniqueOpts.ByArgs {
+				t.Fatalf("%s: %+v", what, w.queue.jobs)
+			}
+			w.post.sent = nil
+			if err := w.MailRefused(t.Context(), w.queue.jobs[0].args); err != nil || len(w.post.sent) != 1 {
+				t.Fatalf("%s: %d mails, %v", what, len(w.post.sent), err)
+			}
+			m := w.post.sent[0]
+			if m.To != "anna@example.com" || m.ReplyTo != "" || !strings.Contains(m.Text, c.reason) || !strings.Contains(m.Text, "/panel/support") ||
+				!strings.Contains(m.Subject, fmt.Sprint(c.to.ID)) {
+				t.Errorf("%s: %+v", what, m)
+			}
+			w.queue.jobs = nil
+		}
+		forged := strings.Replace(w.mailOf(full, "forged", text...), "anna@", "other@", 1)
+		machine := w.mailOf(full, "machine", append([]string{"Auto-Submitted: auto-replied"}, text...)...)
+		for _, raw := range []string{forged, machine} {
+			if _, err := w.Receive(t.Context(), strings.NewReader(raw)); !errors.Is(err, tickets.ErrDropped) || len(w.queue.jobs) != 0 {
+				t.Errorf("%v, %+v", err, w.queue.jobs)
+			}
 		}
 	})
 }

@@ -3107,7 +3107,8 @@ export class TicketsAPI {
 	}
 
 	/**
-	 * Write in a support ticket. The ticket is open again, also when it was closed.
+	 * Write in a support ticket. The ticket is open again, also when it was closed. One that is full takes no more
+	 * (`limit_reached`): open another.
 	 *
 	 * POST /api/v1/tickets/{ticket}/messages
 	 */

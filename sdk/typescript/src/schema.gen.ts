@@ -4780,7 +4780,7 @@ export interface paths {
         put?: never;
         /**
          * Write in a support ticket
-         * @description The ticket is open again, also when it was closed.
+         * @description The ticket is open again, also when it was closed. One that is full takes no more (`limit_reached`): open another.
          */
         post: operations["tickets.write"];
         delete?: never;

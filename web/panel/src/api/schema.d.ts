@@ -4883,7 +4883,7 @@ export interface paths {
         put?: never;
         /**
          * Write in a support ticket
-         * @description The ticket is open again, also when it was closed.
+         * @description The ticket is open again, also when it was closed. One that is full takes no more (`limit_reached`): open another.
          */
         post: operations["tickets.write"];
         delete?: never;
@@ -57222,7 +57222,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Not Found: `section_disabled` */
+            /** @description Not Found: `not_found`, `section_disabled` */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -57249,7 +57249,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Unprocessable Entity: `validation_failed` */
+            /** @description Unprocessable Entity: `limit_reached`, `validation_failed` */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -57695,7 +57695,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Unprocessable Entity: `validation_failed` */
+            /** @description Unprocessable Entity: `limit_reached`, `validation_failed` */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -57796,7 +57796,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Unprocessable Entity: `validation_failed` */
+            /** @description Unprocessable Entity: `limit_reached`, `validation_failed` */
             422: {
                 headers: {
                     [name: string]: unknown;
