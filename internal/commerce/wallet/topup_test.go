@@ -372,6 +372,41 @@ func TestARefundBesideADisputeOfAPartIsTakenBackToo(t *testing.T) {
 	})
 }
 
+// A payment may be disputed again for another part of it; a dispute that is told again takes nothing.
+func TestASecondDisputeIsTakenBackToo(t *testing.T) {
+	t.Parallel()
+	engines(t, func(t *testing.T, w *world) {
+		x, err := w.paidTopup(1, 1000)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, step := range []struct {
+			kind       gateway.EventKind
+			dispute    string
+			told, left money.USDCents
+		}{
+			{gateway.Refunded, "", 100, 900},
+			{gateway.ChargedBack, "dp_1", 300, 600},
+			{gateway.ChargedBack, "dp_1", 300, 600},
+			{gateway.ChargedBack, "dp_2", 300, 300},
+			{gateway.ChargedBack, "dp_1", 300, 300},
+			{gateway.ChargedBack, "dp_2", 300, 300},
+			{gateway.Refunded, "", 150, 250},
+			{gateway.ChargedBack, "dp_3", 5000, 0},
+		} {
+			err := w.apply(t.Context(), "stripe", gateway.Event{Kind: step.kind, Payment: payment(x.ID), Dispute: step.dispute, Total: step.told, Currency: "USD"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			w.has(1, Balance{Spendable: step.left})
+		}
+		if got := w.follow("anna", x.ID).Status; got != "charged_back" {
+			t.Errorf("status %s", got)
+		}
+		w.sound()
+	})
+}
+
 func TestOneSuccessToldManyTimesAtOnceIsCreditedOnce(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, w *world) {

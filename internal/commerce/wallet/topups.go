@@ -2,6 +2,8 @@ package wallet
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"time"
@@ -264,7 +266,7 @@ func (s *Service) takeBack(ctx context.Context, tx *db.Tx, t topup, e gateway.Ev
 	if e.Currency != "USD" {
 		return fmt.Errorf("%w: top-up %d was reversed in %s", errMismatch, t.ID, e.Currency)
 	}
-	total, typ := e.Total, TypeChargeback
+	ref, total, typ, part := sale.Reference{Type: "topup", ID: t.ID}, e.Total, TypeChargeback, disputePart(e.Dispute)
 	if e.Kind == gateway.Refunded {
 		// Refunds are told as their sum so far, in which disputes are not.
 		before, err := refundedOf(ctx, tx, t.ID)
@@ -272,8 +274,8 @@ func (s *Service) takeBack(ctx context.Context, tx *db.Tx, t topup, e gateway.Ev
 			return err
 		}
 		total, typ = e.Total-before, TypeReversal
-	} else if t.Status == chargedBack {
-		return nil // told again
+	} else if _, again, err := findEntry(ctx, tx, ref, typ, part); err != nil || again {
+		return err
 	}
 	total = min(total, t.total()-t.TakenBack)
 	if total <= 0 {
@@ -287,9 +289,11 @@ func (s *Service) takeBack(ctx context.Context, tx *db.Tx, t topup, e gateway.Ev
 	if err != nil {
 		return err
 	}
-	t.TakenBack += total
+	if t.TakenBack += total; typ == TypeReversal {
+		part = int64(t.TakenBack)
+	}
 	err = post(ctx, tx, p, movement{
-		typ: typ, ref: sale.Reference{Type: "topup", ID: t.ID}, part: int64(t.TakenBack),
+		typ: typ, ref: ref, part: part,
 		legs: legs(leg{customer, "", -fromCustomer}, leg{debt, "", -asDebt}, leg{fees, "", -fromFee}, leg{clearing, t.Gateway, total}),
 	})
 	if err != nil {
@@ -305,6 +309,13 @@ func (s *Service) takeBack(ctx context.Context, tx *db.Tx, t topup, e gateway.Ev
 		return err
 	}
 	return s.adjusted(ctx, tx, p, typ, -(fromCustomer + asDebt), "")
+}
+
+// disputePart tells the chargebacks of one top-up apart, in the ledger: by the provider's name of the dispute. It is negative, as
+// no amount is.
+func disputePart(dispute string) int64 {
+	sum := sha256.Sum256([]byte(dispute))
+	return -1 - int64(binary.BigEndian.Uint64(sum[:])>>1)
 }
 
 // ConfirmBankTransfer credits a top-up by bank transfer whose money an operator

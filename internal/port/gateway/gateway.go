@@ -154,6 +154,8 @@ type Event struct {
 	// Payment is the provider's name of the money itself, where later refunds
 	// and disputes name that and not the Reference.
 	Payment string
+	// Dispute of ChargedBack is the provider's name of the dispute: a payment may have several, each of a part.
+	Dispute string
 	// Total is the amount paid; of Refunded, the amount refunded so far; of ChargedBack, the amount taken.
 	Total    money.USDCents
 	Currency string // ISO 4217, upper case

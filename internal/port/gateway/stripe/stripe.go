@@ -206,7 +206,7 @@ func disputeEvent(raw json.RawMessage) ([]gateway.Event, error) {
 		return nil, nil
 	}
 	return []gateway.Event{{
-		Kind: gateway.ChargedBack, Payment: d.PaymentIntent.ID, Total: money.USDCents(d.Amount),
+		Kind: gateway.ChargedBack, Payment: d.PaymentIntent.ID, Dispute: d.ID, Total: money.USDCents(d.Amount),
 		Currency: strings.ToUpper(string(d.Currency)),
 	}}, nil
 }

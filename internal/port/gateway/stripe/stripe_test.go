@@ -188,7 +188,7 @@ func TestNotificationsAreReadAsEvents(t *testing.T) {
 		"dispute": {
 			"charge.dispute.funds_withdrawn",
 			map[string]any{"id": "dp_1", "object": "dispute", "payment_intent": "pi_7", "amount": 1055, "currency": "usd"},
-			[]gateway.Event{{Kind: gateway.ChargedBack, Payment: "pi_7", Total: 1055, Currency: "USD"}},
+			[]gateway.Event{{Kind: gateway.ChargedBack, Payment: "pi_7", Dispute: "dp_1", Total: 1055, Currency: "USD"}},
 		},
 		"an inquiry":      {"charge.dispute.created", map[string]any{"id": "dp_1", "object": "dispute", "payment_intent": "pi_7"}, nil},
 		"something else":  {"customer.created", map[string]any{"id": "cus_1", "object": "customer"}, nil},
