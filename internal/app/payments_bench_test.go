@@ -23,8 +23,8 @@ import (
 const (
 	payWallets = 96
 	payClients = 16
-	payOrders  = 320
-	payRounds  = 3
+	payOrders  = 96 // an account may leave no more than 100 unpaid
+	payRounds  = 10
 )
 
 // BenchmarkPay measures POST /orders/{order}/pay over HTTP with everything that belongs to it: the token, the throttle, an

@@ -4055,7 +4055,7 @@ func (a *OrdersAPI) Cancel(ctx context.Context, order int64, options ...CallOpti
 // Create: order a plan for a domain.
 //
 // The order keeps the prices of now and can be paid for seven days. An order that is not paid does not hold its
-// domain.
+// domain. An account has at most 100 that are not paid; those cancelled within a day count (`limit_reached`).
 //
 // POST /api/v1/orders
 func (a *OrdersAPI) Create(ctx context.Context, body OrdersCreateBody, options ...CallOption) (*Order, error) {
@@ -5285,7 +5285,8 @@ type WalletTopupsAPI struct {
 // Create: top up the wallet.
 //
 // Send the customer to `checkout_url`; the top-up then goes pending → processing → succeeded, failed,
-// cancelled or expired. Follow it at GET /api/v1/wallet/topups/{topup}.
+// cancelled or expired. Follow it at GET /api/v1/wallet/topups/{topup}. An account has at most 100 that are not
+// paid; those begun within a day that got no money count (`limit_reached`).
 //
 // POST /api/v1/wallet/topups
 func (a *WalletTopupsAPI) Create(ctx context.Context, body WalletCreateTopupBody, options ...CallOption) (*WalletTopup, error) {
@@ -7668,7 +7669,8 @@ type ResellerWalletTopupsAPI struct {
 // Create: top up the wallet.
 //
 // Send the customer to `checkout_url`; the top-up then goes pending → processing → succeeded, failed,
-// cancelled or expired. Follow it at GET /api/v1/wallet/topups/{topup}.
+// cancelled or expired. Follow it at GET /api/v1/wallet/topups/{topup}. An account has at most 100 that are not
+// paid; those begun within a day that got no money count (`limit_reached`).
 //
 // POST /api/v1/reseller/wallet/topups
 func (a *ResellerWalletTopupsAPI) Create(ctx context.Context, body WalletCreateTopupBody, options ...CallOption) (*WalletTopup, error) {

@@ -17,6 +17,8 @@
 //     order on its own.
 //   - Locks are taken in the order account (wallet), order, plan, service.
 //   - Complete and Fail may be called again; they do nothing the second time.
+//   - An account has at most 100 orders that it need not pay: those that wait and
+//     those cancelled within a day. Orders made at once may exceed it by a few.
 //
 // Not promised: numbers without gaps. The invoice's number is the gapless one.
 package orders

@@ -124,10 +124,10 @@ func (s *Service) Operations() []api.Route {
 			Auth:    api.Token, Scopes: []string{auth.ScopeOrdersWrite}, Status: http.StatusCreated,
 			Summary: "Order a plan for a domain",
 			Description: "The order keeps the prices of now and can be paid for seven days. An order that is not paid does " +
-				"not hold its domain.",
+				"not hold its domain. An account has at most 100 that are not paid; those cancelled within a day count (`limit_reached`).",
 			Errors: []*fault.Def{
 				ErrPlanUnavailable, ErrOutOfStock, fault.DomainInvalid, fault.DomainUnavailable, fault.DomainVerificationRequired, fault.CouponInvalid, fault.CouponExpired,
-				fault.CouponExhausted,
+				fault.CouponExhausted, fault.LimitReached,
 			},
 			Commit: s.createOperation,
 		},

@@ -621,14 +621,14 @@ func TestOrdersThatAreNotPaidInTimeExpire(t *testing.T) {
 		w.give(5000)
 		old, paid := w.order("old.test"), w.order("paid.test")
 		w.paid(paid)
+		clk.Advance(24 * time.Hour)
+		young := w.order("young.test")
 		w.exec(`INSERT INTO orders (account_id, kind, status, subtotal, discount, tax, total, idempotency_key_used, expires_at, created_at)
 			SELECT account_id, kind, status, subtotal, discount, tax, total, idempotency_key_used, expires_at, created_at
 			FROM orders CROSS JOIN (WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < $1) SELECT i FROM n) x
 			WHERE id = $2`, 2*expireBatch, old)
 		w.exec(`INSERT INTO orders_items (order_id, kind, status, title, quantity, unit_price, setup, discount, tax, total)
 			SELECT id, 'new', 'pending', 'Start', 1, total, 0, 0, 0, total FROM orders WHERE id NOT IN (SELECT order_id FROM orders_items)`)
-		clk.Advance(24 * time.Hour)
-		young := w.order("young.test")
 		clk.Advance(6 * 24 * time.Hour)
 		if status, key := w.pay(old); status != http.StatusUnprocessableEntity || key != "order_not_payable" {
 			t.Errorf("paid too late: %d %s", status, key)

@@ -20,7 +20,8 @@ func TestNoQueryReadsAWholeTable(t *testing.T) {
 			_, _, ofStatus := list(ctx, q, 1, string(Pending), "", page.Params{})
 			_, _, ofClient := list(ctx, q, 1, "", "seven", page.Params{})
 			_, ofOverdue := overdue(ctx, q, clk.Now(), expireBatch)
-			return errors.Join(ofList, ofStatus, ofClient, ofOverdue, fillItems(ctx, q, []order{{id: 1}, {id: 2}}))
+			_, ofUnpaid := countUnpaid(ctx, q, 1, clk.Now())
+			return errors.Join(ofUnpaid, ofList, ofStatus, ofClient, ofOverdue, fillItems(ctx, q, []order{{id: 1}, {id: 2}}))
 		})
 	})
 }

@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"stead.dev/stead/internal/commerce/sale"
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/domainname"
+	"stead.dev/stead/internal/platform/fault"
 	"stead.dev/stead/internal/platform/money"
 	"stead.dev/stead/internal/platform/outbox"
 )
@@ -94,6 +96,7 @@ type wish struct {
 	months    int // 0: the plan's shortest period
 	label     string
 	keyed     bool // the request bore an Idempotency-Key
+	bought    bool // paid in the transaction that makes the order
 
 	clientRef *string
 	metadata  map[string]string
@@ -120,7 +123,7 @@ type Provision struct {
 func (s *Service) Buy(ctx context.Context, tx *db.Tx, p Provision) (int64, error) {
 	made, err := s.create(ctx, tx, wish{
 		accountID: p.AccountID, planID: p.PlanID, domain: p.Domain, months: p.PeriodMonths, label: p.Label, keyed: p.Keyed,
-		clientRef: p.ClientRef, metadata: p.Metadata, autoRenew: p.AutoRenew,
+		bought: true, clientRef: p.ClientRef, metadata: p.Metadata, autoRenew: p.AutoRenew,
 	})
 	if err != nil {
 		return 0, err
@@ -132,6 +135,20 @@ func (s *Service) Buy(ctx context.Context, tx *db.Tx, p Provision) (int64, error
 	return *paid.serviceID(), nil
 }
 
+// maxUnpaid bounds the orders that an account makes and does not pay: they are kept, and cost nothing. Resellers
+// pay in the transaction that makes the order, and have no bound.
+const maxUnpaid = 100
+
+// checkUnpaid refuses one more order of an account that need not be paid: fault.LimitReached. Orders made at the same moment may
+// exceed the bound by a few.
+func checkUnpaid(ctx context.Context, tx *db.Tx, accountID int64) error {
+	unpaid, err := countUnpaid(ctx, tx, accountID, tx.Now.Add(-24*time.Hour))
+	if err == nil && unpaid >= maxUnpaid {
+		err = fault.LimitReached.With(fault.Fields{"limit": "unpaid_orders", "maximum": maxUnpaid}).Saying("orders.limit.unpaid")
+	}
+	return err
+}
+
 // create makes an order at the prices of now, and the service that it is for.
 func (s *Service) create(ctx context.Context, tx *db.Tx, w wish) (order, error) {
 	leave, err := s.Clocks.Enter(ctx, tx, w.accountID)
@@ -139,6 +156,11 @@ func (s *Service) create(ctx context.Context, tx *db.Tx, w wish) (order, error) 
 		return order{}, err
 	}
 	defer leave()
+	if !w.bought {
+		if err := checkUnpaid(ctx, tx, w.accountID); err != nil {
+			return order{}, err
+		}
+	}
 	domain, err := domainname.ForSite(w.domain, s.ReservedDomains)
 	if err != nil {
 		return order{}, err

@@ -82,6 +82,13 @@ func list(ctx context.Context, q db.Querier, accountID int64, status, clientRef 
 	return rows, total, fillItems(ctx, q, rows)
 }
 
+// countUnpaid counts the orders of an account that wait for their payment, and those made since a moment that were cancelled.
+func countUnpaid(ctx context.Context, q db.Querier, accountID int64, since time.Time) (n int, err error) {
+	err = q.QueryRow(ctx, `SELECT COUNT(*) FROM orders WHERE account_id = $1 AND status IN ($2, $3) AND (status = $2 OR created_at > $4)`,
+		accountID, Pending, Cancelled, since).Scan(&n)
+	return n, err
+}
+
 // fillItems reads the items of all the orders with one query.
 func fillItems(ctx context.Context, q db.Querier, orders []order) error {
 	if len(orders) == 0 {

@@ -40,8 +40,9 @@ func (s *Service) Operations() []api.Route {
 			Example: `{"amount_usd_cents": 1000, "gateway": "demo"}`,
 			Scopes:  []string{auth.ScopeWalletWrite}, Status: http.StatusCreated, Summary: "Top up the wallet", Commit: s.createTopup,
 			Description: "Send the customer to `checkout_url`; the top-up then goes pending → processing → succeeded, failed, " +
-				"cancelled or expired. Follow it at GET /api/v1/wallet/topups/{topup}.",
-			Errors: []*fault.Def{ErrAmountTooSmall, ErrAmountTooLarge, ErrGatewayUnavailable, ErrWalletLimitExceeded},
+				"cancelled or expired. Follow it at GET /api/v1/wallet/topups/{topup}. An account has at most 100 that are not paid; those begun " +
+				"within a day that got no money count (`limit_reached`).",
+			Errors: []*fault.Def{ErrAmountTooSmall, ErrAmountTooLarge, ErrGatewayUnavailable, ErrWalletLimitExceeded, fault.LimitReached},
 		},
 		// Added to the contract: clients need to follow a top-up's state.
 		api.Operation[topupIn, topupWire]{

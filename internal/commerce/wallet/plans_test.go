@@ -21,6 +21,8 @@ func TestNoQueryReadsAWholeTable(t *testing.T) {
 			_, ofEnds := endsOf(ctx, q, order(1))
 			ofEntry = errors.Join(ofEntry, ofEnds)
 			_, ofRefunds := refundedOf(ctx, q, 1)
+			_, ofUnpaid := countUnpaid(ctx, q, 1, w.clk.Now())
+			ofRefunds = errors.Join(ofRefunds, ofUnpaid)
 			_, ofDue := db.Collect(ctx, q, topupRows.Scan, dueTopupsQuery, w.clk.Now(), batch)
 			for _, query := range []string{` WHERE id = 1 AND account_id = 1`, ` WHERE gateway = 'stripe' AND gateway_payment = 'x'`} {
 				_, err := db.Collect(ctx, q, topupRows.Scan, selectTopup+query)

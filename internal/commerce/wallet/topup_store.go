@@ -3,6 +3,7 @@ package wallet
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/money"
@@ -60,6 +61,16 @@ func saveTopup(ctx context.Context, tx *db.Tx, t topup) error {
 		return fmt.Errorf("wallet: save top-up %d: %w", t.ID, err)
 	}
 	return nil
+}
+
+// countUnpaid counts the top-ups of an account that wait for their money, and those begun since a moment that got none.
+func countUnpaid(ctx context.Context, q db.Querier, accountID int64, since time.Time) (n int, err error) {
+	err = q.QueryRow(ctx, `SELECT COUNT(*) FROM wallet_topups WHERE account_id = $1 AND (status IN ('pending', 'processing')
+		OR status IN ('failed', 'cancelled', 'expired') AND created_at > $2)`, accountID, since).Scan(&n)
+	if err != nil {
+		return 0, fmt.Errorf("wallet: count unpaid top-ups: %w", err)
+	}
+	return n, nil
 }
 
 // refundedOf is how much of a top-up its gateway has refunded so far.

@@ -65,6 +65,9 @@ func (s *Service) create(ctx context.Context, tx *db.Tx, accountID int64, gatewa
 	if err := s.checkLimit(ctx, tx, accountID, amount); err != nil {
 		return topup{}, err
 	}
+	if err := checkUnpaid(ctx, tx, accountID); err != nil {
+		return topup{}, err
+	}
 	token := secret.Token("pay_", 24)
 	t := topup{
 		AccountID: accountID, Gateway: info.Key, Amount: amount, Fee: fee, Status: pending, TokenHash: secret.Hash(token),
@@ -88,6 +91,18 @@ func (s *Service) checkLimit(ctx context.Context, q db.Querier, accountID int64,
 		return ErrWalletLimitExceeded.With(fault.Fields{"max": money.Wire(ctx, s.MaxBalance)})
 	}
 	return nil
+}
+
+// maxUnpaid bounds the top-ups that an account begins and does not pay: they are kept, and cost nothing.
+const maxUnpaid = 100
+
+// checkUnpaid refuses one more top-up of an account: fault.LimitReached. Those begun at the same moment may exceed the bound by a few.
+func checkUnpaid(ctx context.Context, tx *db.Tx, accountID int64) error {
+	unpaid, err := countUnpaid(ctx, tx, accountID, tx.Now.Add(-24*time.Hour))
+	if err == nil && unpaid >= maxUnpaid {
+		err = fault.LimitReached.With(fault.Fields{"limit": "unpaid_topups", "maximum": maxUnpaid}).Saying("wallet.limit.unpaid")
+	}
+	return err
 }
 
 // checkoutURL is the address of the payment page.

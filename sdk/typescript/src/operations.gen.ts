@@ -2542,7 +2542,8 @@ export class OrdersAPI {
 
 	/**
 	 * Order a plan for a domain. The order keeps the prices of now and can be paid for seven days. An order that is
-	 * not paid does not hold its domain.
+	 * not paid does not hold its domain. An account has at most 100 that are not paid; those cancelled within a day
+	 * count (`limit_reached`).
 	 *
 	 * POST /api/v1/orders
 	 */
@@ -3168,7 +3169,8 @@ export class WalletTopupsAPI {
 
 	/**
 	 * Top up the wallet. Send the customer to `checkout_url`; the top-up then goes pending → processing →
-	 * succeeded, failed, cancelled or expired. Follow it at GET /api/v1/wallet/topups/{topup}.
+	 * succeeded, failed, cancelled or expired. Follow it at GET /api/v1/wallet/topups/{topup}. An account has at
+	 * most 100 that are not paid; those begun within a day that got no money count (`limit_reached`).
 	 *
 	 * POST /api/v1/wallet/topups
 	 */
@@ -4644,7 +4646,8 @@ export class ResellerWalletTopupsAPI {
 
 	/**
 	 * Top up the wallet. Send the customer to `checkout_url`; the top-up then goes pending → processing →
-	 * succeeded, failed, cancelled or expired. Follow it at GET /api/v1/wallet/topups/{topup}.
+	 * succeeded, failed, cancelled or expired. Follow it at GET /api/v1/wallet/topups/{topup}. An account has at
+	 * most 100 that are not paid; those begun within a day that got no money count (`limit_reached`).
 	 *
 	 * POST /api/v1/reseller/wallet/topups
 	 */

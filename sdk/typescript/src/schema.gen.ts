@@ -1516,7 +1516,7 @@ export interface paths {
         put?: never;
         /**
          * Order a plan for a domain
-         * @description The order keeps the prices of now and can be paid for seven days. An order that is not paid does not hold its domain.
+         * @description The order keeps the prices of now and can be paid for seven days. An order that is not paid does not hold its domain. An account has at most 100 that are not paid; those cancelled within a day count (`limit_reached`).
          */
         post: operations["orders.create"];
         delete?: never;
@@ -2996,7 +2996,7 @@ export interface paths {
         put?: never;
         /**
          * Top up the wallet
-         * @description Send the customer to `checkout_url`; the top-up then goes pending → processing → succeeded, failed, cancelled or expired. Follow it at GET /api/v1/wallet/topups/{topup}.
+         * @description Send the customer to `checkout_url`; the top-up then goes pending → processing → succeeded, failed, cancelled or expired. Follow it at GET /api/v1/wallet/topups/{topup}. An account has at most 100 that are not paid; those begun within a day that got no money count (`limit_reached`).
          */
         post: operations["reseller.wallet.topups.create"];
         delete?: never;
@@ -4944,7 +4944,7 @@ export interface paths {
         put?: never;
         /**
          * Top up the wallet
-         * @description Send the customer to `checkout_url`; the top-up then goes pending → processing → succeeded, failed, cancelled or expired. Follow it at GET /api/v1/wallet/topups/{topup}.
+         * @description Send the customer to `checkout_url`; the top-up then goes pending → processing → succeeded, failed, cancelled or expired. Follow it at GET /api/v1/wallet/topups/{topup}. An account has at most 100 that are not paid; those begun within a day that got no money count (`limit_reached`).
          */
         post: operations["wallet.topups.create"];
         delete?: never;

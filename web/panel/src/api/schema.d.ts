@@ -1619,7 +1619,7 @@ export interface paths {
         put?: never;
         /**
          * Order a plan for a domain
-         * @description The order keeps the prices of now and can be paid for seven days. An order that is not paid does not hold its domain.
+         * @description The order keeps the prices of now and can be paid for seven days. An order that is not paid does not hold its domain. An account has at most 100 that are not paid; those cancelled within a day count (`limit_reached`).
          */
         post: operations["orders.create"];
         delete?: never;
@@ -3099,7 +3099,7 @@ export interface paths {
         put?: never;
         /**
          * Top up the wallet
-         * @description Send the customer to `checkout_url`; the top-up then goes pending → processing → succeeded, failed, cancelled or expired. Follow it at GET /api/v1/wallet/topups/{topup}.
+         * @description Send the customer to `checkout_url`; the top-up then goes pending → processing → succeeded, failed, cancelled or expired. Follow it at GET /api/v1/wallet/topups/{topup}. An account has at most 100 that are not paid; those begun within a day that got no money count (`limit_reached`).
          */
         post: operations["reseller.wallet.topups.create"];
         delete?: never;
@@ -5047,7 +5047,7 @@ export interface paths {
         put?: never;
         /**
          * Top up the wallet
-         * @description Send the customer to `checkout_url`; the top-up then goes pending → processing → succeeded, failed, cancelled or expired. Follow it at GET /api/v1/wallet/topups/{topup}.
+         * @description Send the customer to `checkout_url`; the top-up then goes pending → processing → succeeded, failed, cancelled or expired. Follow it at GET /api/v1/wallet/topups/{topup}. An account has at most 100 that are not paid; those begun within a day that got no money count (`limit_reached`).
          */
         post: operations["wallet.topups.create"];
         delete?: never;
@@ -28049,7 +28049,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Unprocessable Entity: `coupon_exhausted`, `coupon_expired`, `coupon_invalid`, `domain_invalid`, `domain_unavailable`, `domain_verification_required`, `idempotency_key_invalid`, `idempotency_key_reused`, `out_of_stock`, `plan_unavailable`, `validation_failed` */
+            /** @description Unprocessable Entity: `coupon_exhausted`, `coupon_expired`, `coupon_invalid`, `domain_invalid`, `domain_unavailable`, `domain_verification_required`, `idempotency_key_invalid`, `idempotency_key_reused`, `limit_reached`, `out_of_stock`, `plan_unavailable`, `validation_failed` */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -42095,7 +42095,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Unprocessable Entity: `amount_too_large`, `amount_too_small`, `gateway_unavailable`, `idempotency_key_invalid`, `idempotency_key_reused`, `validation_failed`, `wallet_limit_exceeded` */
+            /** @description Unprocessable Entity: `amount_too_large`, `amount_too_small`, `gateway_unavailable`, `idempotency_key_invalid`, `idempotency_key_reused`, `limit_reached`, `validation_failed`, `wallet_limit_exceeded` */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -58958,7 +58958,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Unprocessable Entity: `amount_too_large`, `amount_too_small`, `gateway_unavailable`, `idempotency_key_invalid`, `idempotency_key_reused`, `validation_failed`, `wallet_limit_exceeded` */
+            /** @description Unprocessable Entity: `amount_too_large`, `amount_too_small`, `gateway_unavailable`, `idempotency_key_invalid`, `idempotency_key_reused`, `limit_reached`, `validation_failed`, `wallet_limit_exceeded` */
             422: {
                 headers: {
                     [name: string]: unknown;
