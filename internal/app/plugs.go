@@ -8,9 +8,7 @@ import (
 
 	"stead.dev/stead/internal/commerce/catalog"
 	"stead.dev/stead/internal/commerce/services"
-	"stead.dev/stead/internal/commerce/services/billing"
 	"stead.dev/stead/internal/commerce/services/provisioning"
-	"stead.dev/stead/internal/commerce/wallet"
 	"stead.dev/stead/internal/front/admin"
 	"stead.dev/stead/internal/front/reseller"
 	"stead.dev/stead/internal/front/webui"
@@ -137,42 +135,6 @@ func (r recipients) Recipient(ctx context.Context, q db.Querier, accountID int64
 		p.Name = "" // anybody may have entered this address: what they call themselves is no message to its owner
 	}
 	return notifications.Recipient{Email: p.Email, Name: p.Name, Locale: p.Locale, Open: p.Open() && !p.Sandbox}, err
-}
-
-// orderedServices adapts the services, and what was paid for them, to the orders.
-type orderedServices struct {
-	*services.Service
-	billing *billing.Service
-}
-
-// TakeBack implements orders.Services.
-func (s orderedServices) TakeBack(ctx context.Context, tx *db.Tx, serviceID int64, price money.USDCents) error {
-	return s.billing.TakeBack(ctx, tx, serviceID, price)
-}
-
-// extendedServices adapts what is sold for services, and their time, to the add-ons.
-type extendedServices struct {
-	*billing.Service
-	services *services.Service
-}
-
-// Enter implements addons.Services.
-func (s extendedServices) Enter(ctx context.Context, tx *db.Tx, accountID int64) (leave func(), err error) {
-	return s.services.Enter(ctx, tx, accountID)
-}
-
-// Now implements addons.Services.
-func (s extendedServices) Now(ctx context.Context, q db.Querier, accountID int64) (time.Time, error) {
-	return s.services.Now(ctx, q, accountID)
-}
-
-// balances adapts the wallet to the billing of services.
-type balances struct{ wallet *wallet.Service }
-
-// Balance implements billing.Balances.
-func (b balances) Balance(ctx context.Context, q db.Querier, accountID int64) (money.USDCents, error) {
-	balance, err := b.wallet.Balance(ctx, q, accountID)
-	return balance.Spendable, err
 }
 
 // siteBase is what every section of a service's parts needs.

@@ -411,15 +411,15 @@ func (c *core) introduce() {
 		Provisioner: c.provisioning, Worlds: c.accounts, Clocks: c.clocks, Monitors: c.monitors,
 	})
 	c.billing.Connect(billing.Needs{
-		Orders: c.orders, Plans: c.catalog, Addons: c.addons, Balances: balances{c.wallet}, Rates: c.reseller, Taxes: c.invoices,
+		Orders: c.orders, Plans: c.catalog, Addons: c.addons, Balances: c.wallet, Rates: c.reseller, Taxes: c.invoices,
 		Usages: c.hosting, Provisioner: c.provisioning,
 	})
 	c.provisioning.Connect(provisioning.Needs{Services: c.services, Domains: c.hosting, Keeper: c.backups, Placer: placer(newAsking(c.cfg, c.nodes, c.catalog))})
 	c.orders.Connect(orders.Needs{
-		Catalog: c.catalog, Payer: c.wallet, Services: orderedServices{c.services, c.billing}, Rates: c.reseller, Taxes: c.invoices, Books: c.invoices, Coupons: c.coupons,
+		Catalog: c.catalog, Payer: c.wallet, Services: c.services, Billing: c.billing, Rates: c.reseller, Taxes: c.invoices, Books: c.invoices, Coupons: c.coupons,
 		Clocks: c.clocks,
 	})
-	c.addons.Connect(addons.Needs{Catalog: extras{c.catalog}, Services: extendedServices{c.billing, c.services}, Orders: c.orders, Rates: c.reseller})
+	c.addons.Connect(addons.Needs{Catalog: extras{c.catalog}, Services: c.services, Billing: c.billing, Orders: c.orders, Rates: c.reseller})
 	c.nodes.Connect(nodes.Needs{Checks: c.monitors, Moves: c.moves})
 	c.moves.Connect(moves.Needs{
 		Services: c.services, Places: movedPlaces{places{asking{nodes: c.nodes, catalog: c.catalog, panel: config.PanelNodes, anyhow: true}}, c.services}, Nodes: movedNodes{c.nodes, c.clock}, Backups: movedBackups{c.backups}, DNS: c.dns,

@@ -40,7 +40,7 @@ func newWorld(t *testing.T, d *db.DB, clk *clock.Fake) *world {
 	t.Helper()
 	w := &world{t: t, db: d, clk: clk, events: outbox.New(d), shop: &shop{price: 100}}
 	w.Service = New(Config{DB: d, Clock: clk, Events: w.events})
-	w.Connect(Needs{Catalog: w.shop, Services: yard{clk}, Orders: purse{}, Rates: rates{}})
+	w.Connect(Needs{Catalog: w.shop, Services: yard{clk}, Billing: yard{clk}, Orders: purse{}, Rates: rates{}})
 	w.exec(`CREATE TABLE test_purse (account_id BIGINT PRIMARY KEY, balance BIGINT NOT NULL CHECK (balance >= 0))`)
 	w.exec(`CREATE TABLE test_orders (id BIGINT PRIMARY KEY, account_id BIGINT NOT NULL, amount BIGINT NOT NULL, quantity BIGINT NOT NULL, state TEXT NOT NULL)`)
 	w.exec(`CREATE TABLE test_services (id BIGINT PRIMARY KEY, account_id BIGINT NOT NULL, status TEXT NOT NULL, expires_at BIGINT NOT NULL,

@@ -195,7 +195,7 @@ func (s *Service) Operations() []api.Route {
 }
 
 func (s *Service) listOperation(ctx context.Context, p auth.Principal, in *listIn) (*page.List[addonWire], error) {
-	c, err := s.Services.Contract(ctx, s.DB, p.AccountID, in.Service)
+	c, err := s.Billing.Contract(ctx, s.DB, p.AccountID, in.Service)
 	if err != nil {
 		return nil, err
 	}

@@ -158,7 +158,7 @@ func (s *Service) Settle(ctx context.Context) error {
 		}
 		for _, a := range found {
 			after = a.id
-			c, err := s.Services.Contract(ctx, s.DB, a.accountID, a.serviceID)
+			c, err := s.Billing.Contract(ctx, s.DB, a.accountID, a.serviceID)
 			if err == nil && hasEnded(c) {
 				err = s.fail(ctx, a.id, fault.ServiceNotActive.Key)
 			}
@@ -179,7 +179,7 @@ func (s *Service) finish(ctx context.Context, a addon) error {
 			return err
 		}
 		defer leave()
-		if _, err := s.Services.LockContract(ctx, tx, a.accountID, a.serviceID); err != nil {
+		if _, err := s.Billing.LockContract(ctx, tx, a.accountID, a.serviceID); err != nil {
 			return err
 		}
 		moved, err := setCancelled(ctx, tx, a.id)

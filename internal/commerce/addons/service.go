@@ -26,8 +26,17 @@ type Catalog interface {
 	PlanAddons(ctx context.Context, q db.Querier, planID int64) ([]string, error)
 }
 
-// Services gives access to the services that have add-ons. A service of another account is fault.NotFound.
+// Services tells the time in which a service lives.
 type Services interface {
+	// Enter gives tx the time of the account until leave is called; it differs for a sandbox whose clock was moved. Now
+	// returns that time.
+	Enter(ctx context.Context, tx *db.Tx, accountID int64) (leave func(), err error)
+	Now(ctx context.Context, q db.Querier, accountID int64) (time.Time, error)
+}
+
+// Billing knows the terms under which services were sold, and raises their prices and limits. A service of another account is
+// fault.NotFound.
+type Billing interface {
 	Contract(ctx context.Context, q db.Querier, accountID, serviceID int64) (sale.Contract, error)
 	// LockContract is Contract with the service locked until tx ends.
 	LockContract(ctx context.Context, tx *db.Tx, accountID, serviceID int64) (sale.Contract, error)
@@ -37,10 +46,6 @@ type Services interface {
 	Extend(ctx context.Context, tx *db.Tx, serviceID int64, price money.USDCents, raises map[string]int64) (bool, error)
 	// CheckExtend returns fault.DowngradeExceeds when the service uses more than its limits would allow with these add-ons.
 	CheckExtend(ctx context.Context, q db.Querier, accountID, serviceID int64, raises map[string]int64) error
-	// Enter gives tx the time of the account until leave is called; it differs for a sandbox whose clock was moved. Now
-	// returns that time.
-	Enter(ctx context.Context, tx *db.Tx, accountID int64) (leave func(), err error)
-	Now(ctx context.Context, q db.Querier, accountID int64) (time.Time, error)
 }
 
 // Orders moves the money. Begin holds it or refuses with insufficient_funds; Complete captures it and Fail releases it. Both
@@ -62,6 +67,7 @@ type Config struct {
 type Needs struct {
 	Catalog  Catalog
 	Services Services
+	Billing  Billing
 	Orders   Orders
 	Rates    sale.Rates
 }
@@ -102,7 +108,7 @@ func (s *Service) quote(c sale.Contract, p Product, discount int, all []addon, n
 		return quote{}, err
 	}
 	qt := quote{product: p, unitPrice: unit.Less(discount), left: max(0, p.MaxQuantity-had(all, p.Key))}
-	qt.now, err = s.Services.Cost(qt.unitPrice, c.PeriodMonths, begun(now, *c.ExpiresAt), *c.ExpiresAt)
+	qt.now, err = s.Billing.Cost(qt.unitPrice, c.PeriodMonths, begun(now, *c.ExpiresAt), *c.ExpiresAt)
 	return qt, err
 }
 
@@ -121,7 +127,7 @@ func buyable(c sale.Contract) error {
 
 // offers lists the add-ons that one of the account's services may buy now, with their prices.
 func (s *Service) offers(ctx context.Context, accountID, serviceID int64) (sale.Contract, []quote, error) {
-	c, err := s.Services.Contract(ctx, s.DB, accountID, serviceID)
+	c, err := s.Billing.Contract(ctx, s.DB, accountID, serviceID)
 	if err != nil || buyable(c) != nil {
 		return c, nil, err
 	}
@@ -214,7 +220,7 @@ func (s *Service) buy(ctx context.Context, tx *db.Tx, accountID, serviceID int64
 		return addon{}, sale.Contract{}, err
 	}
 	defer leave()
-	before, err := s.Services.Contract(ctx, tx, accountID, serviceID)
+	before, err := s.Billing.Contract(ctx, tx, accountID, serviceID)
 	if err != nil {
 		return addon{}, before, err
 	}
@@ -238,7 +244,7 @@ func (s *Service) buy(ctx context.Context, tx *db.Tx, accountID, serviceID int64
 		return addon{}, before, err
 	}
 	// The order has locked the wallet, so of two purchases at the same time the second one sees here what the first has made.
-	c, err := s.Services.LockContract(ctx, tx, accountID, serviceID)
+	c, err := s.Billing.LockContract(ctx, tx, accountID, serviceID)
 	if err != nil {
 		return addon{}, c, err
 	}
@@ -297,7 +303,7 @@ func (s *Service) extend(ctx context.Context, tx *db.Tx, serviceID int64) error 
 	if err != nil {
 		return err
 	}
-	_, err = s.Services.Extend(ctx, tx, serviceID, price, raises)
+	_, err = s.Billing.Extend(ctx, tx, serviceID, price, raises)
 	return err
 }
 
@@ -308,7 +314,7 @@ func (s *Service) cancel(ctx context.Context, tx *db.Tx, accountID, serviceID, i
 		return addon{}, sale.Contract{}, err
 	}
 	defer leave()
-	c, err := s.Services.LockContract(ctx, tx, accountID, serviceID)
+	c, err := s.Billing.LockContract(ctx, tx, accountID, serviceID)
 	if err != nil {
 		return addon{}, c, err
 	}
@@ -352,7 +358,7 @@ func (s *Service) checkWithout(ctx context.Context, q db.Querier, a addon) error
 	if err != nil {
 		return err
 	}
-	return s.Services.CheckExtend(ctx, q, a.accountID, a.serviceID, raises)
+	return s.Billing.CheckExtend(ctx, q, a.accountID, a.serviceID, raises)
 }
 
 // hasAccount reports whether the service has a hosting account; hasEnded reports whether it had one and has none any more.

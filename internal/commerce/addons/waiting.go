@@ -48,7 +48,7 @@ func (s *Service) Make(ctx context.Context, id int64, value string) error {
 		if err := s.Orders.Complete(ctx, tx, a.orderID); err != nil {
 			return err
 		}
-		c, err := s.Services.LockContract(ctx, tx, a.accountID, a.serviceID)
+		c, err := s.Billing.LockContract(ctx, tx, a.accountID, a.serviceID)
 		if err != nil {
 			return err
 		}
@@ -72,7 +72,7 @@ func (s *Service) catchUp(ctx context.Context, tx *db.Tx, a addon, c sale.Contra
 	if from.Before(tx.Now) {
 		from = tx.Now
 	}
-	each, err := s.Services.Cost(a.unitPrice, a.periodMonths, from, *c.ExpiresAt)
+	each, err := s.Billing.Cost(a.unitPrice, a.periodMonths, from, *c.ExpiresAt)
 	if err != nil {
 		return err
 	}

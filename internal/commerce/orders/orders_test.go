@@ -44,7 +44,7 @@ func newWorld(t *testing.T, d *db.DB, clk *clock.Fake) *world {
 		DB: d, Events: outbox.New(d), ReservedDomains: []string{"stead.test"},
 	})
 	w.Connect(Needs{
-		Catalog: shelf{}, Payer: purse{}, Services: yard{}, Rates: sale.Retail{}, Taxes: sale.Untaxed{}, Books: NoBooks{}, Coupons: NoCoupons{},
+		Catalog: shelf{}, Payer: purse{}, Services: yard{}, Billing: yard{}, Rates: sale.Retail{}, Taxes: sale.Untaxed{}, Books: NoBooks{}, Coupons: NoCoupons{},
 		Clocks: sale.RealTime{},
 	})
 	w.exec(`CREATE TABLE test_purse (account_id BIGINT PRIMARY KEY, balance BIGINT NOT NULL CHECK (balance >= 0))`)

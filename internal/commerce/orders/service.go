@@ -48,6 +48,10 @@ type Services interface {
 	Provision(ctx context.Context, tx *db.Tx, serviceID int64) error
 	// CancelPending ends a service that will not be paid.
 	CancelPending(ctx context.Context, tx *db.Tx, serviceID int64) error
+}
+
+// Billing knows what was paid for the time of services.
+type Billing interface {
 	// TakeBack counts a service's time as paid by so much less.
 	TakeBack(ctx context.Context, tx *db.Tx, serviceID int64, price money.USDCents) error
 }
@@ -66,6 +70,7 @@ type Needs struct {
 	Catalog  Catalog
 	Payer    Payer
 	Services Services
+	Billing  Billing
 	Rates    sale.Rates
 	Taxes    sale.Taxes
 	Books    Books

@@ -457,3 +457,9 @@ func (s *Service) Transaction(ctx context.Context, q db.Querier, ref sale.Refere
 func (s *Service) Balance(ctx context.Context, q db.Querier, accountID int64) (Balance, error) {
 	return readBalance(ctx, q, accountID)
 }
+
+// Spendable is the part of a customer's balance that pays for something now.
+func (s *Service) Spendable(ctx context.Context, q db.Querier, accountID int64) (money.USDCents, error) {
+	b, err := readBalance(ctx, q, accountID)
+	return b.Spendable, err
+}

@@ -26,7 +26,7 @@ import (
 // purse is what every account can spend.
 type purse struct{ *world }
 
-func (p purse) Balance(context.Context, db.Querier, int64) (money.USDCents, error) {
+func (p purse) Spendable(context.Context, db.Querier, int64) (money.USDCents, error) {
 	return p.balance, nil
 }
 

@@ -51,7 +51,7 @@ type Usages interface {
 
 // Balances tells what an account can spend.
 type Balances interface {
-	Balance(ctx context.Context, q db.Querier, accountID int64) (money.USDCents, error)
+	Spendable(ctx context.Context, q db.Querier, accountID int64) (money.USDCents, error)
 }
 
 // Provisioner makes the panels give services the limits of their plans.

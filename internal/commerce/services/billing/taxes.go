@@ -37,7 +37,7 @@ func gross(price money.USDCents, by money.Tax) (money.USDCents, error) {
 
 // Funds reads what an account can spend.
 func (s *Service) Funds(ctx context.Context, q db.Querier, accountID int64) (f sale.Funds, err error) {
-	if f.Balance, err = s.Balances.Balance(ctx, q, accountID); err != nil {
+	if f.Balance, err = s.Balances.Spendable(ctx, q, accountID); err != nil {
 		return f, err
 	}
 	f.Tax, err = s.added(ctx, q, accountID)

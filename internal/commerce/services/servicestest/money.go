@@ -15,8 +15,8 @@ import (
 // Balances are what accounts can spend.
 type Balances map[int64]money.USDCents
 
-// Balance implements billing.Balances.
-func (b Balances) Balance(_ context.Context, _ db.Querier, accountID int64) (money.USDCents, error) {
+// Spendable implements billing.Balances.
+func (b Balances) Spendable(_ context.Context, _ db.Querier, accountID int64) (money.USDCents, error) {
 	return b[accountID], nil
 }
 
