@@ -12,7 +12,6 @@ import (
 	"stead.dev/stead/internal/front/admin"
 	"stead.dev/stead/internal/front/reseller"
 	"stead.dev/stead/internal/front/webui"
-	"stead.dev/stead/internal/hosting/certificates"
 	"stead.dev/stead/internal/hosting/dns"
 	"stead.dev/stead/internal/hosting/mail"
 	"stead.dev/stead/internal/hosting/site"
@@ -142,22 +141,6 @@ func (c *core) siteBase() site.Base {
 	return site.Base{DB: c.db, Queue: c.queue, Services: c.services, Panels: c.panels, Outbox: c.outbox}
 }
 
-// hostedDomains adapts the domains of services to the certificates.
-type hostedDomains struct{ *sitedomains.Service }
-
-// Hosted implements certificates.Domains.
-func (h hostedDomains) Hosted(ctx context.Context, q db.Querier, accountID, serviceID int64) ([]certificates.Domain, error) {
-	found, err := h.Service.Hosted(ctx, q, accountID, serviceID)
-	all := make([]certificates.Domain, len(found))
-	for i, d := range found {
-		all[i] = certificates.Domain{
-			ID: d.ID, Name: d.Name, Served: d.Served, Usable: d.Usable, Elsewhere: d.Pointing == sitedomains.NotPointed,
-			ForceHTTPS: d.ForceHTTPS, CreatedAt: d.CreatedAt,
-		}
-	}
-	return all, err
-}
-
 // proofs adapts the zones to the certificates, which prove there that a domain is theirs.
 type proofs struct{ *dns.Service }
 
@@ -176,42 +159,6 @@ func (p proofs) SetTexts(ctx context.Context, tx *db.Tx, accountID, serviceID in
 func (p proofs) Placed(ctx context.Context, q db.Querier, serviceID int64, owner string) (bool, error) {
 	placed, err := p.Service.Placed(ctx, q, serviceID, owner)
 	return !slices.Contains(placed, false), err
-}
-
-// zoneDomains adapts the domains of services to the zones.
-type zoneDomains struct{ *sitedomains.Service }
-
-// Names implements dns.Domains.
-func (z zoneDomains) Names(ctx context.Context, q db.Querier, accountID, serviceID int64) ([]string, error) {
-	found, err := z.Hosted(ctx, q, accountID, serviceID)
-	var all []string
-	for _, d := range found {
-		if d.Served && !d.Displaced {
-			all = append(all, d.Name)
-		}
-	}
-	return all, err
-}
-
-// Cleared implements dns.Domains.
-func (z zoneDomains) Cleared(ctx context.Context, q db.Querier, accountID int64, name string) (bool, error) {
-	v, err := z.Claims.Verifications(ctx, q, accountID, []string{name})
-	return v[name].Cleared, err
-}
-
-// mailDomains adapts the domains of services to the mailboxes.
-type mailDomains struct{ *sitedomains.Service }
-
-// MailDomains implements mail.Domains.
-func (m mailDomains) MailDomains(ctx context.Context, q db.Querier, accountID, serviceID int64) ([]mail.Domain, error) {
-	found, err := m.Hosted(ctx, q, accountID, serviceID)
-	var all []mail.Domain
-	for _, d := range found {
-		if d.Served {
-			all = append(all, mail.Domain{ID: d.ID, Name: d.Name, Usable: d.Usable})
-		}
-	}
-	return all, err
 }
 
 // verifications adapts the claims to the domains of services.

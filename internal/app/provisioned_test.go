@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"testing"
 
-	"stead.dev/stead/internal/hosting/mail"
+	"stead.dev/stead/internal/hosting/site"
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/outbox"
 )
@@ -17,9 +17,9 @@ func TestWhoHearsOfANewServiceFindsItsDomain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	heard := make(chan []mail.Domain, 1)
+	heard := make(chan []site.Domain, 1)
 	a.outbox.Subscribe("service.provisioned", func(ctx context.Context, tx *db.Tx, e outbox.Stored) error {
-		found, err := mailDomains{a.hosting}.MailDomains(ctx, tx, e.AccountID, e.SubjectID)
+		found, err := a.hosting.Hosted(ctx, tx, e.AccountID, e.SubjectID)
 		heard <- found
 		return err
 	})
@@ -31,7 +31,7 @@ func TestWhoHearsOfANewServiceFindsItsDomain(t *testing.T) {
 	if r := a.post(t, w.owner.token, fmt.Sprintf("/api/v1/orders/%d/pay", id), "{}"); r.status != 200 {
 		t.Fatal(r)
 	}
-	if found := <-heard; len(found) != 1 || found[0].Name != "new.example.com" {
+	if found := <-heard; len(found) != 1 || found[0].Name != "new.example.com" || !found[0].Served {
 		t.Errorf("%+v", found)
 	}
 }

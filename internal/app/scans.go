@@ -5,7 +5,6 @@ import (
 	"errors"
 	"time"
 
-	"stead.dev/stead/internal/hosting/sitedomains"
 	"stead.dev/stead/internal/monitoring/scans"
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/dnsquery"
@@ -83,7 +82,7 @@ func (s scannedSites) Conditions(ctx context.Context, q db.Querier, accountID, s
 		return c, err
 	}
 	for _, d := range hosted {
-		if d.Kind == sitedomains.Primary {
+		if d.Primary {
 			c.Certificate = string(d.TLS)
 		}
 	}

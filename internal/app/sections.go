@@ -227,7 +227,7 @@ func (c *core) build(ctx context.Context, as role) (err error) {
 	c.credentials = credentials.New(credentials.Config{DB: c.db, Box: c.box, Log: c.log})
 	c.access = access.New(access.Config{Base: base, Credentials: c.credentials, Security: securityLog{c.accounts}, BaseURL: c.cfg.BaseURL})
 	c.dns = dns.New(dns.Config{
-		DB: c.db, Clock: c.clock, Queue: c.queue, Signals: c.hub, Services: c.services, Domains: zoneDomains{c.hosting},
+		DB: c.db, Clock: c.clock, Queue: c.queue, Signals: c.hub, Services: c.services, Domains: c.hosting,
 		Resolver: intx.Resolver{Next: net.DefaultResolver}, Nameservers: c.cfg.Nameservers, Catalog: c.cfg.DNSCatalog,
 	})
 	if err := c.buildCertificates(); err != nil {
@@ -252,7 +252,7 @@ func (c *core) build(ctx context.Context, as role) (err error) {
 	c.live = live.New(live.Config{DB: c.db, Feed: outbox.NewFeed(c.db, c.clock, c.log), Services: c.services, Ending: c.ending})
 	c.mail = mail.New(mail.Config{
 		Base: base, Clock: c.clock, Events: c.outbox,
-		Domains: mailDomains{c.hosting}, Zones: mailZones{c.dns}, Resolver: intx.Resolver{Next: net.DefaultResolver},
+		Domains: c.hosting, Zones: mailZones{c.dns}, Resolver: intx.Resolver{Next: net.DefaultResolver},
 	})
 	if err := c.buildDomains(ctx, as); err != nil {
 		return err

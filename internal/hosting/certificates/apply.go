@@ -111,7 +111,7 @@ func (s *Service) forget(ctx context.Context, on site.Site) error {
 		}
 		for _, r := range all {
 			some := slices.ContainsFunc(r.names, func(name string) bool { return hosts(domains, name) }) ||
-				slices.ContainsFunc(domains, func(d Domain) bool { return certificate.Covers(r.names, d.Name) })
+				slices.ContainsFunc(domains, func(d site.Domain) bool { return certificate.Covers(r.names, d.Name) })
 			if some {
 				continue
 			}

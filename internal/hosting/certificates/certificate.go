@@ -177,32 +177,21 @@ func unreadyPause(age time.Duration) time.Duration {
 	return wait + jitter(wait/4)
 }
 
-// Domain is a hosted domain as this section sees it.
-type Domain struct {
-	ID         int64
-	Name       string
-	Served     bool // the panel has it
-	Usable     bool // it may have certificates now; those that it has are kept when it no longer may
-	Elsewhere  bool // the DNS led elsewhere when it was last checked
-	ForceHTTPS bool
-	CreatedAt  time.Time
-}
-
 // usable are the domains that may have certificates now.
-func usable(domains []Domain) []Domain {
-	return slices.DeleteFunc(slices.Clone(domains), func(d Domain) bool { return !d.Usable })
+func usable(domains []site.Domain) []site.Domain {
+	return slices.DeleteFunc(slices.Clone(domains), func(d site.Domain) bool { return !d.Usable })
 }
 
 // hosts tells whether a name is a domain of the service, the "www." of one, or a wildcard below one.
-func hosts(domains []Domain, name string) bool {
+func hosts(domains []site.Domain, name string) bool {
 	bare, _ := strings.CutPrefix(name, "*.")
 	without, _ := strings.CutPrefix(bare, "www.")
-	return slices.ContainsFunc(domains, func(d Domain) bool { return d.Name == bare || d.Name == without })
+	return slices.ContainsFunc(domains, func(d site.Domain) bool { return d.Name == bare || d.Name == without })
 }
 
 // assign returns the domains that each certificate answers for. A domain gets, of those that cover it, the valid one that was
 // requested last. An expired one is better than none: browsers warn, and HSTS stays in force.
-func assign(rows []row, domains []Domain, now time.Time) map[int64][]string {
+func assign(rows []row, domains []site.Domain, now time.Time) map[int64][]string {
 	of := map[int64][]string{}
 	for _, d := range domains {
 		if !d.Served || !d.Usable {

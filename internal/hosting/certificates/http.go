@@ -80,7 +80,7 @@ func reasonText(ctx context.Context, reason, name, detail string) string {
 	return i18n.T(i18n.Lang(ctx), "ssl.reason."+reason, map[string]any{"Name": name, "Detail": detail})
 }
 
-func (s *Service) wire(ctx context.Context, r row, domains []Domain, answers map[int64][]string, refused map[string]*refusal) certificateWire {
+func (s *Service) wire(ctx context.Context, r row, domains []site.Domain, answers map[int64][]string, refused map[string]*refusal) certificateWire {
 	now := s.Clock.Now()
 	w := certificateWire{
 		ID: r.ID, Domains: answers[r.ID], CommonName: r.names[0], SANs: r.names, Kind: r.kind, Status: r.status(now), IssuedAt: r.issuedAt,

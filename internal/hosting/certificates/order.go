@@ -24,7 +24,7 @@ type work struct {
 	*Service
 	on      site.Site
 	row     row
-	domains []Domain
+	domains []site.Domain
 	hosted  panel.Certificates
 	account acme.Account
 	tokens  []string // of challenges that were set

@@ -62,7 +62,7 @@ const askTimeout = 10 * time.Second
 
 // preflight says why the names cannot have a certificate now, or nil: what would fail at the authority fails here,
 // where it costs nothing.
-func (s *Service) preflight(ctx context.Context, on site.Site, domains []Domain, names []string, how Challenge) *refusal {
+func (s *Service) preflight(ctx context.Context, on site.Site, domains []site.Domain, names []string, how Challenge) *refusal {
 	for _, name := range names {
 		switch {
 		case !hosts(domains, name):

@@ -28,7 +28,7 @@ import (
 // Domains are the hosted domains of services.
 type Domains interface {
 	// Hosted lists all of a service, the primary one first.
-	Hosted(ctx context.Context, q db.Querier, accountID, serviceID int64) ([]Domain, error)
+	Hosted(ctx context.Context, q db.Querier, accountID, serviceID int64) ([]site.Domain, error)
 	// Refresh has the domains read from the panel again, because how they are answered by HTTPS has changed.
 	Refresh(ctx context.Context, accountID, serviceID int64) error
 	// Refusal says what a domain of the account's lacks to have a certificate: fault.DomainVerificationRequired; nil when
@@ -120,7 +120,7 @@ func sealingContext(id int64) []byte { return fmt.Appendf(nil, "certificates/%d/
 type overview struct {
 	rows    []row
 	total   int
-	domains []Domain
+	domains []site.Domain
 	answers map[int64][]string // the domains that each certificate answers for, by its id
 	refused map[string]*refusal
 }
@@ -159,7 +159,7 @@ func (s *Service) overview(ctx context.Context, accountID, serviceID int64, p pa
 
 // knownRefusal is why a domain cannot have a certificate as far as is knownRefusal: from the last look into the DNS, unless a
 // certificate answers for it already, and from what the last order for it met.
-func (s *Service) knownRefusal(on site.Site, all []row, d Domain, answered bool) *refusal {
+func (s *Service) knownRefusal(on site.Site, all []row, d site.Domain, answered bool) *refusal {
 	_, err := site.On[panel.Issuing](s.Panels, on, panel.CapIssuing)
 	switch itself := err == nil; {
 	case !itself && !s.Authority.on():
@@ -252,7 +252,7 @@ func (s *Service) change(ctx context.Context, on site.Site, f func(ctx context.C
 }
 
 // install stores a certificate that the customer brings.
-func (s *Service) install(ctx context.Context, on site.Site, domains []Domain, w wish) (row, error) {
+func (s *Service) install(ctx context.Context, on site.Site, domains []site.Domain, w wish) (row, error) {
 	b, err := certificate.Parse(w.key, w.chain, w.intermediates)
 	if err == nil {
 		err = b.CheckTime(s.Clock.Now())
@@ -261,7 +261,7 @@ func (s *Service) install(ctx context.Context, on site.Site, domains []Domain, w
 		return row{}, unusable(err)
 	}
 	leaf := b.Leaf()
-	covered := slices.ContainsFunc(domains, func(d Domain) bool { return certificate.Covers(leaf.DNSNames, d.Name) })
+	covered := slices.ContainsFunc(domains, func(d site.Domain) bool { return certificate.Covers(leaf.DNSNames, d.Name) })
 	if !covered {
 		return row{}, unusable(certificate.NameNotCovered)
 	}
@@ -367,7 +367,7 @@ func (w wish) applySettings(r *row, now time.Time) error {
 const maxNames = 50
 
 // issue has a certificate ordered, or the one for the same names renewed.
-func (s *Service) issue(ctx context.Context, on site.Site, domains []Domain, w wish) (row, bool, error) {
+func (s *Service) issue(ctx context.Context, on site.Site, domains []site.Domain, w wish) (row, bool, error) {
 	if w.id != 0 {
 		old, err := table.Get(ctx, s.DB, on.AccountID, on.ServiceID, w.id)
 		if err != nil {
@@ -450,7 +450,7 @@ func (s *Service) add(ctx context.Context, tx *db.Tx, on site.Site, all []row, r
 }
 
 // canonical returns the names of a wish in the form that is stored; without any, the name of the primary domain.
-func (w wish) canonical(domains []Domain) ([]string, error) {
+func (w wish) canonical(domains []site.Domain) ([]string, error) {
 	if len(w.names) == 0 && len(domains) > 0 {
 		return []string{domains[0].Name}, nil
 	}

@@ -149,7 +149,7 @@ func (s *Service) needed(ctx context.Context, r row) (bool, error) {
 }
 
 // ofService reads all certificates of a service, and its domains.
-func (s *Service) ofService(ctx context.Context, q db.Querier, accountID, serviceID int64) (all []row, domains []Domain, err error) {
+func (s *Service) ofService(ctx context.Context, q db.Querier, accountID, serviceID int64) (all []row, domains []site.Domain, err error) {
 	if all, err = table.OfService(ctx, q, serviceID); err == nil {
 		domains, err = s.Domains.Hosted(ctx, q, accountID, serviceID)
 	}

@@ -79,11 +79,11 @@ func (q *queue) take() []river.JobArgs {
 
 // domains are those of services, by service.
 type domains struct {
-	all       map[int64][]Domain
+	all       map[int64][]site.Domain
 	refreshed int
 }
 
-func (d *domains) Hosted(_ context.Context, _ db.Querier, _, serviceID int64) ([]Domain, error) {
+func (d *domains) Hosted(_ context.Context, _ db.Querier, _, serviceID int64) ([]site.Domain, error) {
 	return slices.Clone(d.all[serviceID]), nil
 }
 
@@ -210,7 +210,7 @@ func engines(t *testing.T, f func(t *testing.T, w *world)) {
 func newWorld(base sitetest.World) *world {
 	base.T.Helper()
 	t, d, clk, silent := base.T, base.DB, base.Clock, slog.New(slog.DiscardHandler)
-	w := &world{World: base, queue: &queue{}, domains: &domains{all: map[int64][]Domain{}}}
+	w := &world{World: base, queue: &queue{}, domains: &domains{all: map[int64][]site.Domain{}}}
 	// Authorities live in the present, and what they issue begins there.
 	clk.Set(time.Now().Truncate(time.Microsecond).Add(5 * time.Minute))
 	w.events = outbox.New(d)
@@ -252,7 +252,7 @@ func (w *world) service(id int64, on string, names ...string) {
 	})
 	accounts, ok := w.panels[on].(panel.Accounts)
 	for i, name := range names {
-		w.domains.all[id] = append(w.domains.all[id], Domain{ID: id*100 + int64(i), Name: name, Served: true, Usable: true, CreatedAt: w.Clock.Now()})
+		w.domains.all[id] = append(w.domains.all[id], site.Domain{ID: id*100 + int64(i), Name: name, Served: true, Usable: true, CreatedAt: w.Clock.Now()})
 		if !ok {
 			continue
 		}

@@ -49,8 +49,8 @@ type Resolver interface {
 
 // Domains are the domains of services.
 type Domains interface {
-	// Names lists those that a service answers to. The account stands in the query.
-	Names(ctx context.Context, q db.Querier, accountID, serviceID int64) ([]string, error)
+	// Hosted lists those of a service, the primary one first. The account stands in the query.
+	Hosted(ctx context.Context, q db.Querier, accountID, serviceID int64) ([]site.Domain, error)
 	// Cleared tells whether a name that the account uses is known to be its own, or leads here: the name servers do not
 	// answer for others.
 	Cleared(ctx context.Context, q db.Querier, accountID int64, name string) (bool, error)
@@ -505,7 +505,7 @@ func (s *Service) has(ctx context.Context, tx *db.Tx, e outbox.Stored, name stri
 	if err != nil || !live(on) || on.Domain == name {
 		return live(on) && on.Domain == name, err
 	}
-	names, err := s.Domains.Names(ctx, tx, e.AccountID, e.SubjectID)
+	names, err := s.names(ctx, tx, e.AccountID, e.SubjectID)
 	return slices.Contains(names, name), err
 }
 

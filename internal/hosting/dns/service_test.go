@@ -53,8 +53,11 @@ func (ss sites) LockSite(ctx context.Context, tx *db.Tx, accountID, serviceID in
 // names are the domains of services besides the primary ones.
 type names map[int64][]string
 
-func (ns names) Names(_ context.Context, _ db.Querier, _, serviceID int64) ([]string, error) {
-	return ns[serviceID], nil
+func (ns names) Hosted(_ context.Context, _ db.Querier, _, serviceID int64) (all []site.Domain, err error) {
+	for _, name := range ns[serviceID] {
+		all = append(all, site.Domain{Name: name, Served: true})
+	}
+	return append(all, site.Domain{Name: "coming.uz"}, site.Domain{Name: "displaced.uz", Served: true, Displaced: true}), nil
 }
 
 // Cleared implements Domains: all names are their owners'.

@@ -15,7 +15,7 @@ const ofSites = "sites"
 // settleSites has every domain of a service found in the DNS: one that is in a zone of the service by its addresses there,
 // another by a zone of its own. What is in a zone of another service is said there. The service is locked and live.
 func (s *Service) settleSites(ctx context.Context, tx *db.Tx, on site.Site) error {
-	names, err := s.Domains.Names(ctx, tx, on.AccountID, on.ServiceID)
+	names, err := s.names(ctx, tx, on.AccountID, on.ServiceID)
 	if err != nil {
 		return err
 	}
@@ -35,6 +35,17 @@ func (s *Service) settleSites(ctx context.Context, tx *db.Tx, on site.Site) erro
 		}
 	}
 	return s.SetSystem(ctx, tx, on.AccountID, on.ServiceID, ofSites, records)
+}
+
+// names are the domains of a service that belong in the DNS: the panel has them, and no other account owns them.
+func (s *Service) names(ctx context.Context, q db.Querier, accountID, serviceID int64) (names []string, err error) {
+	all, err := s.Domains.Hosted(ctx, q, accountID, serviceID)
+	for _, d := range all {
+		if d.Served && !d.Displaced {
+			names = append(names, d.Name)
+		}
+	}
+	return names, err
 }
 
 // addressesOf are those of a service, for a domain and its "www." name.

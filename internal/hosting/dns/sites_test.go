@@ -54,6 +54,11 @@ func TestEveryDomainOfAServiceIsFound(t *testing.T) {
 				}
 			}
 		}
+		for _, zone := range []string{"coming.uz", "displaced.uz"} {
+			if got := w.zoneLines(zone); got != "" {
+				t.Errorf("the panel has no such domain, or another account owns it:\n%s", got)
+			}
+		}
 		if count("anna.uz", "old.anna.uz A 192.0.2.80") != 0 {
 			t.Errorf("beside the customer's own:\n%s", w.zoneLines("anna.uz"))
 		}

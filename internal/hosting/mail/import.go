@@ -42,7 +42,7 @@ func (s *Service) ImportOne(ctx context.Context, tx *db.Tx, accountID, serviceID
 			}
 			return nil
 		}
-		domains, err := s.Domains.MailDomains(ctx, tx, accountID, serviceID)
+		domains, err := s.domains(ctx, tx, accountID, serviceID)
 		if err != nil {
 			return err
 		}

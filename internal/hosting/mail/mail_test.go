@@ -43,11 +43,11 @@ func (q *queue) Enqueue(_ context.Context, _ *db.Tx, args river.JobArgs, _ *rive
 	return nil
 }
 
-type domains map[int64][]Domain
+type domains map[int64][]site.Domain
 
 func (domains) Refusal(context.Context, db.Querier, int64, string) error { return nil }
 
-func (d domains) MailDomains(_ context.Context, _ db.Querier, _, serviceID int64) ([]Domain, error) {
+func (d domains) Hosted(_ context.Context, _ db.Querier, _, serviceID int64) ([]site.Domain, error) {
 	return d[serviceID], nil
 }
 
@@ -148,7 +148,7 @@ func (w *world) service(accountID, id int64, names ...string) {
 	for i, name := range names {
 		_, err := w.machine.SetDomain(w.T.Context(), fmt.Sprint(id), panel.Domain{Name: name})
 		w.Must(err)
-		w.domains[id] = append(w.domains[id], Domain{ID: id*10 + int64(i), Name: name, Usable: true})
+		w.domains[id] = append(w.domains[id], site.Domain{ID: id*10 + int64(i), Name: name, Served: true, Usable: true})
 	}
 }
 

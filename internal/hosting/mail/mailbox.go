@@ -58,7 +58,7 @@ const (
 )
 
 // visibleStatus is the status of a mailbox as customers see it, with the reason where it has one.
-func (b box) visibleStatus(on site.Site, domains []Domain) (Status, *string) {
+func (b box) visibleStatus(on site.Site, domains []site.Domain) (Status, *string) {
 	reason := func(s Status, why string) (Status, *string) { return s, &why }
 	switch {
 	case b.Status == site.Removing:
@@ -77,16 +77,8 @@ func (b box) visibleStatus(on site.Site, domains []Domain) (Status, *string) {
 	return Active, nil
 }
 
-// Domain is a domain of a service.
-type Domain struct {
-	ID   int64
-	Name string
-	// Usable tells that it may be given addresses now. Those that it has are served and take changes whether it is or not.
-	Usable bool
-}
-
 // served is the mailbox without aliases of domains that have left the service.
-func (b box) served(domains []Domain) panel.Mailbox {
+func (b box) served(domains []site.Domain) panel.Mailbox {
 	m := b.what
 	m.Aliases = slices.DeleteFunc(slices.Clone(m.Aliases), func(a string) bool { return !owned(domains, domainOf(a)) })
 	m.PasswordTag, m.UsedBytes, m.Messages, m.LastLoginAt = "", 0, 0, time.Time{}
@@ -94,13 +86,13 @@ func (b box) served(domains []Domain) panel.Mailbox {
 }
 
 // owned tells whether a domain is the service's.
-func owned(domains []Domain, name string) bool {
-	return slices.ContainsFunc(domains, func(d Domain) bool { return d.Name == name })
+func owned(domains []site.Domain, name string) bool {
+	return slices.ContainsFunc(domains, func(d site.Domain) bool { return d.Name == name })
 }
 
 // takes tells whether a domain may be given addresses.
-func takes(domains []Domain, name string) bool {
-	return slices.ContainsFunc(domains, func(d Domain) bool { return d.Name == name && d.Usable })
+func takes(domains []site.Domain, name string) bool {
+	return slices.ContainsFunc(domains, func(d site.Domain) bool { return d.Name == name && d.Usable })
 }
 
 // Bounds and defaults of what a customer may ask.
@@ -132,7 +124,7 @@ type change struct {
 
 // with is the mailbox after the change, whose password is hashed already. diskMB is what the plan allows,
 // site.Unlimited for no bound.
-func (b box) with(c change, hash string, diskMB int64, domains []Domain) (box, error) {
+func (b box) with(c change, hash string, diskMB int64, domains []site.Domain) (box, error) {
 	m := b.what
 	set(&m.QuotaMB, c.quotaMB)
 	set(&m.Aliases, c.aliases)
@@ -224,7 +216,7 @@ func checkMembers(m panel.Mailbox, owns func(domain string) bool) error {
 func isWritable(t time.Time) bool { return t.UTC().Year() >= 1 && t.UTC().Year() <= 9999 }
 
 // newBox returns a mailbox with default settings.
-func newBox(localPart, domain string, domains []Domain) (box, error) {
+func newBox(localPart, domain string, domains []site.Domain) (box, error) {
 	refuse := func() (box, error) {
 		return box{}, errAddress.With(fault.Fields{"field": "local_part", "address": localPart + "@" + domain})
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"stead.dev/stead/internal/hosting/site"
@@ -17,8 +18,8 @@ import (
 
 // Domains are the domains of services.
 type Domains interface {
-	// MailDomains lists those that a service answers to. The account stands in the query.
-	MailDomains(ctx context.Context, q db.Querier, accountID, serviceID int64) ([]Domain, error)
+	// Hosted lists those of a service, the primary one first. The account stands in the query.
+	Hosted(ctx context.Context, q db.Querier, accountID, serviceID int64) ([]site.Domain, error)
 	// Refusal says what a domain of the account's lacks to have mail: fault.DomainVerificationRequired; nil when nothing.
 	Refusal(ctx context.Context, q db.Querier, accountID int64, name string) error
 }
@@ -49,10 +50,16 @@ func New(c Config) *Service {
 
 var _ site.Part = (*Service)(nil)
 
+// domains are those that a service answers to.
+func (s *Service) domains(ctx context.Context, q db.Querier, accountID, serviceID int64) ([]site.Domain, error) {
+	all, err := s.Domains.Hosted(ctx, q, accountID, serviceID)
+	return slices.DeleteFunc(all, func(d site.Domain) bool { return !d.Served }), err
+}
+
 // mailContext is mailboxes with what is mailContext beside them.
 type mailContext struct {
 	on      site.Site
-	domains []Domain
+	domains []site.Domain
 	server  panel.MailServer
 	known   bool // whether server is known
 	mail    map[string]mailDomain
@@ -61,7 +68,7 @@ type mailContext struct {
 func (s *Service) loadContext(ctx context.Context, q db.Querier, on site.Site) (mailContext, error) {
 	v := mailContext{on: on, mail: map[string]mailDomain{}}
 	var err error
-	if v.domains, err = s.Domains.MailDomains(ctx, q, on.AccountID, on.ServiceID); err != nil {
+	if v.domains, err = s.domains(ctx, q, on.AccountID, on.ServiceID); err != nil {
 		return v, err
 	}
 	if v.server, v.known, err = serverOf(ctx, q, on.ServiceID); err != nil {
@@ -85,7 +92,7 @@ func (s *Service) list(ctx context.Context, accountID, serviceID int64, p page.P
 
 // write runs f on the mailboxes of a service that takes changes, and answers the mailbox with that id.
 func (s *Service) write(ctx context.Context, accountID, serviceID int64,
-	f func(ctx context.Context, tx *db.Tx, on site.Site, all []box, domains []Domain) (id int64, err error),
+	f func(ctx context.Context, tx *db.Tx, on site.Site, all []box, domains []site.Domain) (id int64, err error),
 ) (b box, v mailContext, err error) {
 	c := s.collection()
 	err = c.Change(ctx, accountID, serviceID, func(ctx context.Context, tx *db.Tx, on site.Site) error {
@@ -120,7 +127,7 @@ func (s *Service) create(ctx context.Context, accountID, serviceID int64, localP
 			return box{}, mailContext{}, err
 		}
 	}
-	return s.write(ctx, accountID, serviceID, func(ctx context.Context, tx *db.Tx, on site.Site, all []box, domains []Domain) (int64, error) {
+	return s.write(ctx, accountID, serviceID, func(ctx context.Context, tx *db.Tx, on site.Site, all []box, domains []site.Domain) (int64, error) {
 		b, err := newBox(localPart, domain, domains)
 		if err != nil {
 			return 0, cmp.Or(s.Domains.Refusal(ctx, tx, accountID, domain), err)
@@ -155,7 +162,7 @@ func (s *Service) update(ctx context.Context, accountID, serviceID, id int64, c 
 			return b, mailContext{}, err
 		}
 	}
-	return s.write(ctx, accountID, serviceID, func(ctx context.Context, tx *db.Tx, on site.Site, all []box, domains []Domain) (int64, error) {
+	return s.write(ctx, accountID, serviceID, func(ctx context.Context, tx *db.Tx, on site.Site, all []box, domains []site.Domain) (int64, error) {
 		old, err := s.collection().Get(ctx, tx, accountID, serviceID, id)
 		if err != nil {
 			return 0, err
@@ -213,7 +220,7 @@ func (s *Service) Follow(ctx context.Context, tx *db.Tx, e outbox.Stored) error 
 
 // kind is how the mailboxes of a service follow.
 func (s *Service) kind(ctx context.Context, on site.Site, mail panel.Mail) (site.Kind[box, panel.Mailbox], error) {
-	domains, err := s.Domains.MailDomains(ctx, s.DB, on.AccountID, on.ServiceID)
+	domains, err := s.domains(ctx, s.DB, on.AccountID, on.ServiceID)
 	return site.Kind[box, panel.Mailbox]{
 		Wish: func(_ context.Context, b box) (panel.Mailbox, error) { return b.served(domains), nil },
 		Same: func(have, wish panel.Mailbox) bool {

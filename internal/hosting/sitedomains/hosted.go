@@ -2,32 +2,13 @@ package sitedomains
 
 import (
 	"context"
-	"time"
 
 	"stead.dev/stead/internal/hosting/site"
 	"stead.dev/stead/internal/platform/db"
-	"stead.dev/stead/internal/port/panel"
 )
 
-// Hosted is a domain of a service as other sections see it.
-type Hosted struct {
-	ID         int64
-	Name       string // lower-case ASCII
-	Kind       Kind
-	Served     bool   // the panel has it, and it is not about to go
-	Root       string // the document root that it shows
-	ForceHTTPS bool
-	TLS        panel.TLS
-	Pointing   PointStatus // as of the last look into the DNS
-	// Usable tells that it may be given certificates and mail now. What it has of them stays the service's when it ceases to be:
-	// one failed look into the DNS is enough for that.
-	Usable    bool
-	CreatedAt time.Time
-	Displaced bool // another account owns the name that it had
-}
-
 // Hosted lists the domains of an account's service, the primary one first.
-func (s *Service) Hosted(ctx context.Context, q db.Querier, accountID, serviceID int64) ([]Hosted, error) {
+func (s *Service) Hosted(ctx context.Context, q db.Querier, accountID, serviceID int64) ([]site.Domain, error) {
 	on, err := s.Services.Site(ctx, q, accountID, serviceID)
 	if err != nil {
 		return nil, err
@@ -37,12 +18,12 @@ func (s *Service) Hosted(ctx context.Context, q db.Querier, accountID, serviceID
 		return nil, err
 	}
 	usable, err := s.usable(ctx, q, on, rows...)
-	all := make([]Hosted, len(rows))
+	all := make([]site.Domain, len(rows))
 	for i, d := range rows {
-		all[i] = Hosted{
-			ID: d.ID, Name: d.name, Kind: d.kind, Served: d.activatedAt != nil && d.Status != site.Removing, ForceHTTPS: d.forceHTTPS,
-			Root: d.root(), TLS: d.tls, Pointing: d.dns.status(on.Addresses()), Usable: usable[d.name], CreatedAt: d.createdAt,
-			Displaced: d.displacedName != nil,
+		all[i] = site.Domain{
+			ID: d.ID, Name: d.name, Primary: d.kind == Primary, Served: d.activatedAt != nil && d.Status != site.Removing,
+			Usable: usable[d.name], Displaced: d.displacedName != nil, Elsewhere: d.dns.status(on.Addresses()) == NotPointed,
+			Root: d.root(), ForceHTTPS: d.forceHTTPS, TLS: d.tls, CreatedAt: d.createdAt,
 		}
 	}
 	return all, err

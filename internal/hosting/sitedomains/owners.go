@@ -297,6 +297,12 @@ func (s *Service) verifications(ctx context.Context, q db.Querier, on site.Site,
 	return told, nil
 }
 
+// Cleared tells whether a name that the account uses is known to be its own.
+func (s *Service) Cleared(ctx context.Context, q db.Querier, accountID int64, name string) (bool, error) {
+	v, err := s.Claims.Verifications(ctx, q, accountID, []string{name})
+	return v[name].Cleared, err
+}
+
 // Refusal is why a name of the account's may have no certificate and no mail yet, with the record that proves that it
 // is the account's; nil when it may.
 func (s *Service) Refusal(ctx context.Context, q db.Querier, accountID int64, name string) error {
