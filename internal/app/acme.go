@@ -39,7 +39,7 @@ func (c *core) buildCertificates() error {
 	}
 	c.certificates = certificates.New(certificates.Config{
 		Base: c.siteBase(), Clock: c.clock, Events: c.outbox, Box: c.box,
-		Domains: c.hosting, Zones: proofs{c.dns}, DNS: &certificates.Public{Client: dnsquery.Client{Servers: c.cfg.DNSResolvers}}, Authority: authority,
+		Domains: c.hosting, Zones: c.dns, DNS: &certificates.Public{Client: dnsquery.Client{Servers: c.cfg.DNSResolvers}}, Authority: authority,
 		Nameservers: c.cfg.Nameservers, Automatic: c.cfg.ACMEAutomatic, Log: c.log,
 	})
 	return nil

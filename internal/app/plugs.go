@@ -2,8 +2,6 @@ package app
 
 import (
 	"context"
-	"maps"
-	"slices"
 	"time"
 
 	"stead.dev/stead/internal/commerce/catalog"
@@ -13,7 +11,6 @@ import (
 	"stead.dev/stead/internal/front/reseller"
 	"stead.dev/stead/internal/front/webui"
 	"stead.dev/stead/internal/hosting/dns"
-	"stead.dev/stead/internal/hosting/mail"
 	"stead.dev/stead/internal/hosting/site"
 	"stead.dev/stead/internal/hosting/sitedomains"
 	"stead.dev/stead/internal/identity/account"
@@ -141,26 +138,6 @@ func (c *core) siteBase() site.Base {
 	return site.Base{DB: c.db, Queue: c.queue, Services: c.services, Panels: c.panels, Outbox: c.outbox}
 }
 
-// proofs adapts the zones to the certificates, which prove there that a domain is theirs.
-type proofs struct{ *dns.Service }
-
-// SetTexts implements certificates.Zones.
-func (p proofs) SetTexts(ctx context.Context, tx *db.Tx, accountID, serviceID int64, owner string, texts map[string][]string) error {
-	var records []dns.Record
-	for _, name := range slices.Sorted(maps.Keys(texts)) {
-		for _, text := range texts[name] {
-			records = append(records, dns.Record{Name: name, Type: dns.TXT, Value: text, TTL: 60})
-		}
-	}
-	return p.SetSystem(ctx, tx, accountID, serviceID, owner, records)
-}
-
-// Placed implements certificates.Zones.
-func (p proofs) Placed(ctx context.Context, q db.Querier, serviceID int64, owner string) (bool, error) {
-	placed, err := p.Service.Placed(ctx, q, serviceID, owner)
-	return !slices.Contains(placed, false), err
-}
-
 // verifications adapts the claims to the domains of services.
 type verifications struct{ *claims.Service }
 
@@ -175,25 +152,6 @@ func (v verifications) Verifications(ctx context.Context, q db.Querier, accountI
 		}
 	}
 	return all, err
-}
-
-// mailZones adapts the zones to the mailboxes.
-type mailZones struct{ *dns.Service }
-
-// SetRecords implements mail.Zones.
-func (m mailZones) SetRecords(ctx context.Context, tx *db.Tx, accountID, serviceID int64, records []mail.Record) error {
-	all := make([]dns.Record, len(records))
-	for i, r := range records {
-		all[i] = dns.Record{Name: r.Name, Type: dns.Type(r.Type), Value: r.Value}
-		switch all[i].Type {
-		case dns.MX:
-			all[i].Priority = &r.Priority
-		case dns.SRV:
-			weight := 1
-			all[i].Priority, all[i].Weight, all[i].Port = &r.Priority, &weight, &r.Port
-		}
-	}
-	return m.SetSystem(ctx, tx, accountID, serviceID, "mail", all)
 }
 
 // resellers adapts the resellers to the commands of operators.

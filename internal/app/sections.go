@@ -252,7 +252,7 @@ func (c *core) build(ctx context.Context, as role) (err error) {
 	c.live = live.New(live.Config{DB: c.db, Feed: outbox.NewFeed(c.db, c.clock, c.log), Services: c.services, Ending: c.ending})
 	c.mail = mail.New(mail.Config{
 		Base: base, Clock: c.clock, Events: c.outbox,
-		Domains: c.hosting, Zones: mailZones{c.dns}, Resolver: intx.Resolver{Next: net.DefaultResolver},
+		Domains: c.hosting, Zones: c.dns, Resolver: intx.Resolver{Next: net.DefaultResolver},
 	})
 	if err := c.buildDomains(ctx, as); err != nil {
 		return err

@@ -311,7 +311,7 @@ func (w *work) present(ctx context.Context, open []acme.Authorization) ([]acme.C
 		kind = acme.ChallengeTypeDNS01
 	}
 	challenges := make([]acme.Challenge, len(open))
-	texts := map[string][]string{}
+	var texts []site.Record
 	for i, a := range open {
 		at := slices.IndexFunc(a.Challenges, func(c acme.Challenge) bool { return c.Type == kind })
 		if a.Status != acme.StatusPending || at < 0 {
@@ -321,7 +321,7 @@ func (w *work) present(ctx context.Context, open []acme.Authorization) ([]acme.C
 		c.Identifier = a.Identifier
 		challenges[i] = c
 		if kind == acme.ChallengeTypeDNS01 {
-			texts[c.DNS01TXTRecordName()] = append(texts[c.DNS01TXTRecordName()], c.DNS01KeyAuthorization())
+			texts = append(texts, site.Record{Name: c.DNS01TXTRecordName(), Type: "TXT", Value: c.DNS01KeyAuthorization(), TTL: textTTL})
 			continue
 		}
 		err := w.hosted.SetChallenge(ctx, w.on.Ref, panel.Challenge{Domain: a.Identifier.Value, Token: c.Token, KeyAuthorization: c.KeyAuthorization})
@@ -344,12 +344,15 @@ func (s *Service) endTexts(ctx context.Context, tx *db.Tx, r row) error {
 	if r.challenge != DNS {
 		return nil
 	}
-	return s.Zones.SetTexts(ctx, tx, r.AccountID, r.ServiceID, r.owner(), nil)
+	return s.Zones.SetSystem(ctx, tx, r.AccountID, r.ServiceID, r.owner(), nil)
 }
 
-func (w *work) presentTexts(ctx context.Context, texts map[string][]string) error {
+// textTTL is how long resolvers may keep a proof, in seconds.
+const textTTL = 60
+
+func (w *work) presentTexts(ctx context.Context, texts []site.Record) error {
 	err := w.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
-		return w.Zones.SetTexts(ctx, tx, w.on.AccountID, w.on.ServiceID, w.row.owner(), texts)
+		return w.Zones.SetSystem(ctx, tx, w.on.AccountID, w.on.ServiceID, w.row.owner(), texts)
 	})
 	if err != nil {
 		return err
@@ -358,18 +361,16 @@ func (w *work) presentTexts(ctx context.Context, texts map[string][]string) erro
 	if err != nil {
 		return err
 	}
-	if !placed {
+	if slices.Contains(placed, false) {
 		return &failure{key: errPreflight.Key, reason: reasonTaken}
 	}
-	for name, all := range texts {
-		zone, _, err := w.Zones.ZoneOf(ctx, w.DB, w.on.ServiceID, name)
+	for _, text := range texts {
+		zone, _, err := w.Zones.ZoneOf(ctx, w.DB, w.on.ServiceID, text.Name)
 		if err != nil {
 			return err
 		}
-		for _, text := range all {
-			if err := w.awaitText(ctx, zone, name, text); err != nil {
-				return err
-			}
+		if err := w.awaitText(ctx, zone, text.Name, text.Value); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -40,10 +40,10 @@ type Domains interface {
 type Zones interface {
 	// ZoneOf is the zone of the service that the name is in.
 	ZoneOf(ctx context.Context, q db.Querier, serviceID int64, name string) (zone string, ok bool, err error)
-	// SetTexts makes texts the TXT records that owner has in the zones of the service, by name; none ends them.
-	SetTexts(ctx context.Context, tx *db.Tx, accountID, serviceID int64, owner string, texts map[string][]string) error
-	// Placed tells whether all of them are in a zone: a customer's record may be in the way.
-	Placed(ctx context.Context, q db.Querier, serviceID int64, owner string) (bool, error)
+	// SetSystem makes records the set of owner in the zones of the service, in place of the set before; none ends it.
+	SetSystem(ctx context.Context, tx *db.Tx, accountID, serviceID int64, owner string, records []site.Record) error
+	// Placed tells for each of them whether it is in a zone: a customer's record may be in the way.
+	Placed(ctx context.Context, q db.Querier, serviceID int64, owner string) ([]bool, error)
 }
 
 // Authority is a certificate authority that issues by ACME (RFC 8555).

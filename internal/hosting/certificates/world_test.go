@@ -100,7 +100,7 @@ type zones struct {
 	server  *nameserver.Server
 	serial  uint32
 	records map[string][]nameserver.Record // by zone
-	texts   map[string]map[string][]string // by owner, by name
+	texts   map[string][]site.Record       // by owner
 	taken   bool                           // a record of the customer's is in the way
 	set     int
 }
@@ -116,7 +116,7 @@ func (z *zones) ZoneOf(_ context.Context, _ db.Querier, _ int64, name string) (s
 	return "", false, nil
 }
 
-func (z *zones) SetTexts(_ context.Context, _ *db.Tx, _, _ int64, owner string, texts map[string][]string) error {
+func (z *zones) SetSystem(_ context.Context, _ *db.Tx, _, _ int64, owner string, texts []site.Record) error {
 	z.mu.Lock()
 	defer z.mu.Unlock()
 	z.set++
@@ -127,8 +127,8 @@ func (z *zones) SetTexts(_ context.Context, _ *db.Tx, _, _ int64, owner string, 
 	return z.serve()
 }
 
-func (z *zones) Placed(context.Context, db.Querier, int64, string) (bool, error) {
-	return !z.taken, nil
+func (z *zones) Placed(context.Context, db.Querier, int64, string) ([]bool, error) {
+	return []bool{!z.taken}, nil
 }
 
 func (z *zones) serve() error {
@@ -136,11 +136,9 @@ func (z *zones) serve() error {
 	for zone, records := range z.records {
 		all := slices.Clone(records)
 		for _, texts := range z.texts {
-			for name, values := range texts {
-				for _, value := range values {
-					if strings.HasSuffix(name, "."+zone) {
-						all = append(all, nameserver.Record{Name: name, Type: "TXT", TTL: 60, Data: `"` + value + `"`})
-					}
+			for _, r := range texts {
+				if strings.HasSuffix(r.Name, "."+zone) {
+					all = append(all, nameserver.Record{Name: r.Name, Type: r.Type, TTL: 60, Data: `"` + r.Value + `"`})
 				}
 			}
 		}
@@ -222,7 +220,7 @@ func newWorld(base sitetest.World) *world {
 	ended := make(chan error, 1)
 	go func() { ended <- w.ns.Run(ctx) }()
 	t.Cleanup(func() { stop(); <-ended })
-	w.zones = &zones{server: w.ns, records: map[string][]nameserver.Record{}, texts: map[string]map[string][]string{}}
+	w.zones = &zones{server: w.ns, records: map[string][]nameserver.Record{}, texts: map[string][]site.Record{}}
 	w.add("uz")
 	var err error
 	w.box, err = secret.OpenKeyFile(filepath.Join(t.TempDir(), "key"))

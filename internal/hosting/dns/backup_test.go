@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"stead.dev/stead/internal/hosting/site"
 	"stead.dev/stead/internal/platform/db"
 )
 
@@ -80,7 +81,7 @@ func TestWhatAlsoTheSystemWantsIsTakenBack(t *testing.T) {
 		id, _ := json.Marshal(w.expect("201", "POST", "10/dns", `{"name": "@", "type": "MX", "value": "mx.stead.test", "priority": 10}`)["id"])
 		document := w.export()
 		w.expect("200", "DELETE", "10/dns/"+string(id), "")
-		if err := w.setSystem(10, "mail", Record{Name: zoneName, Type: MX, Value: "mx.stead.test", Priority: number(10)}); err != nil {
+		if err := w.setSystem(10, "mail", site.Record{Name: zoneName, Type: "MX", Value: "mx.stead.test", Priority: number(10)}); err != nil {
 			t.Fatal(err)
 		}
 		for range 2 {

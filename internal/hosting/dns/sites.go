@@ -20,7 +20,7 @@ func (s *Service) settleSites(ctx context.Context, tx *db.Tx, on site.Site) erro
 		return err
 	}
 	slices.SortFunc(names, func(a, b string) int { return len(a) - len(b) }) // what is above comes first
-	var records []Record
+	var records []site.Record
 	for _, name := range names {
 		in, own, err := s.ZoneOf(ctx, tx, on.ServiceID, name)
 		switch {
@@ -49,18 +49,18 @@ func (s *Service) names(ctx context.Context, q db.Querier, accountID, serviceID 
 }
 
 // addressesOf are those of a service, for a domain and its "www." name.
-func addressesOf(domain string, on site.Site) []Record {
+func addressesOf(domain string, on site.Site) []site.Record {
 	names := []string{domain}
 	if www := "www." + domain; !strings.HasPrefix(domain, "www.") && len(www) <= longestName {
 		names = append(names, www)
 	}
-	var all []Record
+	var all []site.Record
 	for _, name := range names {
 		if on.IPv4 != "" {
-			all = append(all, Record{Name: name, Type: A, Value: on.IPv4})
+			all = append(all, site.Record{Name: name, Type: "A", Value: on.IPv4})
 		}
 		if on.IPv6 != "" {
-			all = append(all, Record{Name: name, Type: AAAA, Value: on.IPv6})
+			all = append(all, site.Record{Name: name, Type: "AAAA", Value: on.IPv6})
 		}
 	}
 	return all

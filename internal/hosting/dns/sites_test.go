@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"stead.dev/stead/internal/hosting/site"
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/outbox"
 )
@@ -22,7 +23,7 @@ func TestEveryDomainOfAServiceIsFound(t *testing.T) {
 		}
 		event("service.provisioned", `{}`)
 		w.expect("201", "POST", "10/dns", `{"name": "old.anna.uz", "type": "CNAME", "value": "elsewhere.test"}`)
-		if err := w.setSystem(10, "mail", Record{Name: "second.uz", Type: MX, Value: "mx.stead.test", Priority: number(10)}); err != nil {
+		if err := w.setSystem(10, "mail", site.Record{Name: "second.uz", Type: "MX", Value: "mx.stead.test", Priority: number(10)}); err != nil {
 			t.Fatal(err)
 		}
 		w.names[10] = []string{"blog.second.uz", "shop.anna.uz", "anna.uz", "second.uz", "old.anna.uz"}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"stead.dev/stead/internal/hosting/site"
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/fault"
 	"stead.dev/stead/internal/platform/page"
@@ -359,7 +360,7 @@ func setsOf(ctx context.Context, q db.Querier, serviceID int64) ([]set, error) {
 }
 
 // putSet writes a set, or deletes an empty one, and answers whether it is another than before.
-func putSet(ctx context.Context, tx *db.Tx, accountID, serviceID int64, owner string, records []Record) (bool, error) {
+func putSet(ctx context.Context, tx *db.Tx, accountID, serviceID int64, owner string, records []site.Record) (bool, error) {
 	if len(records) == 0 {
 		n, err := tx.Exec(ctx, `DELETE FROM dns_sets WHERE service_id = $1 AND owner = $2`, serviceID, owner)
 		return n > 0, err

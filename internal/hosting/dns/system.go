@@ -7,21 +7,9 @@ import (
 	"slices"
 	"strings"
 
+	"stead.dev/stead/internal/hosting/site"
 	"stead.dev/stead/internal/platform/db"
 )
-
-// Record is a record that another section of the platform wants in the zones of a service.
-type Record struct {
-	Name     string  `json:"name"` // absolute, without the last dot
-	Type     Type    `json:"type"` // any but ALIAS and NS
-	Value    string  `json:"value"`
-	TTL      int     `json:"ttl,omitempty"` // in seconds; 0 is 3600
-	Priority *int    `json:"priority,omitempty"`
-	Weight   *int    `json:"weight,omitempty"`
-	Port     *int    `json:"port,omitempty"`
-	Flags    *int    `json:"flags,omitempty"`
-	Tag      *string `json:"tag,omitempty"`
-}
 
 // SetSystem makes records the set of owner in the zones of the service, in place of the set before; none ends it. They
 // are served and listed as the system's, and customers cannot change or delete them. Names that are in no zone of the
@@ -30,7 +18,7 @@ type Record struct {
 // A customer's own records win (yields): beside them a record of a set is not served, and it comes back when they go.
 // Placed tells. The caller may hold the lock of the service already. It is an error when a record cannot be served at
 // all; nothing has changed then.
-func (s *Service) SetSystem(ctx context.Context, tx *db.Tx, accountID, serviceID int64, owner string, records []Record) error {
+func (s *Service) SetSystem(ctx context.Context, tx *db.Tx, accountID, serviceID int64, owner string, records []site.Record) error {
 	if _, err := s.Services.LockSite(ctx, tx, accountID, serviceID); err != nil {
 		return err
 	}
@@ -38,10 +26,10 @@ func (s *Service) SetSystem(ctx context.Context, tx *db.Tx, accountID, serviceID
 		return errors.New("dns: a set of records has an owner")
 	}
 	for _, r := range records {
-		if r.Type == ALIAS || r.Type == NS {
+		if Type(r.Type) == ALIAS || Type(r.Type) == NS {
 			return fmt.Errorf("dns: %s's record %s: a set has no %s", owner, r.Name, r.Type)
 		}
-		if _, err := r.fields().parse(registrable(r.Name)); err != nil {
+		if _, err := fieldsOf(r).parse(registrable(r.Name)); err != nil {
 			return fmt.Errorf("dns: %s's record %s %s %q: %w", owner, r.Name, r.Type, r.Value, err)
 		}
 	}
@@ -89,7 +77,7 @@ func (s *Service) Placed(ctx context.Context, q db.Querier, serviceID int64, own
 			if err != nil {
 				return nil, err
 			}
-			f, err := r.fields().parse(z.name)
+			f, err := fieldsOf(r).parse(z.name)
 			placed = append(placed, err == nil && slices.ContainsFunc(all, func(there record) bool {
 				return there.owner == owner && there.same(f)
 			}))
@@ -110,9 +98,10 @@ func (s *Service) ZoneOf(ctx context.Context, q db.Querier, serviceID int64, nam
 	return "", false, nil
 }
 
-func (r Record) fields() fields {
+// fieldsOf are what a record of a set says, with the default TTL where it has none.
+func fieldsOf(r site.Record) fields {
 	f := fields{
-		name: r.Name + ".", kind: r.Type, value: r.Value, ttl: r.TTL, priority: r.Priority, weight: r.Weight, port: r.Port,
+		name: r.Name + ".", kind: Type(r.Type), value: r.Value, ttl: r.TTL, priority: r.Priority, weight: r.Weight, port: r.Port,
 		flags: r.Flags, tag: r.Tag,
 	}
 	if f.ttl == 0 {
@@ -124,7 +113,7 @@ func (r Record) fields() fields {
 // set is a row of dns_sets.
 type set struct {
 	owner   string
-	records []Record
+	records []site.Record
 }
 
 // closest finds the zone that a name is in.
@@ -204,7 +193,7 @@ func placement(z zone, zones []zone, sets []set, all []record) settlement {
 			if in, ok := closest(zones, want.Name); !ok || in.id != z.id {
 				continue
 			}
-			f, err := want.fields().parse(z.name)
+			f, err := fieldsOf(want).parse(z.name)
 			if err != nil { // such as a name that is too long below this zone
 				continue
 			}

@@ -9,12 +9,13 @@ import (
 	"strings"
 	"testing"
 
+	"stead.dev/stead/internal/hosting/site"
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/nameserver"
 	"stead.dev/stead/internal/platform/outbox"
 )
 
-func (w *world) setSystem(service int64, owner string, records ...Record) error {
+func (w *world) setSystem(service int64, owner string, records ...site.Record) error {
 	w.t.Helper()
 	return w.d.InTx(w.t.Context(), func(ctx context.Context, tx *db.Tx) error {
 		return w.s.SetSystem(ctx, tx, owner1, service, owner, records)
@@ -47,17 +48,17 @@ func TestASetOfTheSystemStandsBesideTheCustomersRecords(t *testing.T) {
 	t.Parallel()
 	onEngines(t, func(t *testing.T, w *world) {
 		w.expect("201", "POST", "10/dns", `{"name": "_acme-challenge", "type": "TXT", "value": "mine"}`)
-		mail := []Record{
-			{Name: zoneName, Type: MX, Value: "mx.stead.test", Priority: number(10)},
-			{Name: zoneName, Type: TXT, Value: "v=spf1 include:stead.test ~all"},
-			{Name: "_imaps._tcp." + zoneName, Type: SRV, Value: "imap.stead.test", Priority: number(0), Weight: number(1), Port: number(993)},
-			{Name: "elsewhere.uz", Type: TXT, Value: "in no zone here"},
+		mail := []site.Record{
+			{Name: zoneName, Type: "MX", Value: "mx.stead.test", Priority: number(10)},
+			{Name: zoneName, Type: "TXT", Value: "v=spf1 include:stead.test ~all"},
+			{Name: "_imaps._tcp." + zoneName, Type: "SRV", Value: "imap.stead.test", Priority: number(0), Weight: number(1), Port: number(993)},
+			{Name: "elsewhere.uz", Type: "TXT", Value: "in no zone here"},
 		}
 		for range 2 { // the same again changes nothing
 			if err := w.setSystem(10, "mail", mail...); err != nil {
 				t.Fatal(err)
 			}
-			if err := w.setSystem(10, "acme", Record{Name: "_acme-challenge." + zoneName, Type: TXT, Value: "ours", TTL: 60}); err != nil {
+			if err := w.setSystem(10, "acme", site.Record{Name: "_acme-challenge." + zoneName, Type: "TXT", Value: "ours", TTL: 60}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -124,10 +125,10 @@ func TestTheCustomersOwnRecordsWin(t *testing.T) {
 	t.Parallel()
 	onEngines(t, func(t *testing.T, w *world) {
 		err := w.setSystem(10, "mail",
-			Record{Name: zoneName, Type: MX, Value: "mx.stead.test", Priority: number(10)},
-			Record{Name: zoneName, Type: TXT, Value: "v=spf1 include:stead.test ~all"},
-			Record{Name: "_dmarc." + zoneName, Type: TXT, Value: "v=DMARC1; p=none"},
-			Record{Name: "mail." + zoneName, Type: A, Value: "192.0.2.90"})
+			site.Record{Name: zoneName, Type: "MX", Value: "mx.stead.test", Priority: number(10)},
+			site.Record{Name: zoneName, Type: "TXT", Value: "v=spf1 include:stead.test ~all"},
+			site.Record{Name: "_dmarc." + zoneName, Type: "TXT", Value: "v=DMARC1; p=none"},
+			site.Record{Name: "mail." + zoneName, Type: "A", Value: "192.0.2.90"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -244,19 +245,19 @@ func sorted(lines string) string {
 func TestASetHoldsOnlyWhatCanBeServed(t *testing.T) {
 	t.Parallel()
 	onEngines(t, func(t *testing.T, w *world) {
-		for _, r := range []Record{
-			{Name: zoneName, Type: ALIAS, Value: "x.test"},
-			{Name: "sub." + zoneName, Type: NS, Value: "ns.test"},
-			{Name: zoneName, Type: MX, Value: "mx.test"},
-			{Name: zoneName, Type: TXT, Value: ""},
-			{Name: "a b." + zoneName, Type: TXT, Value: "x"},
-			{Name: zoneName, Type: A, Value: "::1"},
+		for _, r := range []site.Record{
+			{Name: zoneName, Type: "ALIAS", Value: "x.test"},
+			{Name: "sub." + zoneName, Type: "NS", Value: "ns.test"},
+			{Name: zoneName, Type: "MX", Value: "mx.test"},
+			{Name: zoneName, Type: "TXT", Value: ""},
+			{Name: "a b." + zoneName, Type: "TXT", Value: "x"},
+			{Name: zoneName, Type: "A", Value: "::1"},
 		} {
-			if err := w.setSystem(10, "mail", Record{Name: zoneName, Type: TXT, Value: "fine"}, r); err == nil {
+			if err := w.setSystem(10, "mail", site.Record{Name: zoneName, Type: "TXT", Value: "fine"}, r); err == nil {
 				t.Errorf("%+v is taken", r)
 			}
 		}
-		if err := w.setSystem(10, "", Record{Name: zoneName, Type: TXT, Value: "fine"}); err == nil {
+		if err := w.setSystem(10, "", site.Record{Name: zoneName, Type: "TXT", Value: "fine"}); err == nil {
 			t.Error("a set without an owner is taken")
 		}
 		if got := w.lines("TXT"); got != "" {
@@ -268,7 +269,7 @@ func TestASetHoldsOnlyWhatCanBeServed(t *testing.T) {
 func TestASetWaitsForItsZoneAndGoesWithTheService(t *testing.T) {
 	t.Parallel()
 	onEngines(t, func(t *testing.T, w *world) {
-		if err := w.setSystem(10, "mail", Record{Name: "deep." + zoneName, Type: TXT, Value: "waiting"}); err != nil {
+		if err := w.setSystem(10, "mail", site.Record{Name: "deep." + zoneName, Type: "TXT", Value: "waiting"}); err != nil {
 			t.Fatal(err)
 		}
 		if got := w.placed("mail"); got != "[false]" {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"stead.dev/stead/internal/hosting/site"
 	"stead.dev/stead/internal/platform/atonce"
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/port/panel"
@@ -29,20 +30,14 @@ type dnsAnswers struct {
 	PTR   []string `json:"ptr"`
 }
 
-// Record is a record that a domain of mail needs.
-type Record struct {
-	Name     string
-	Type     string // MX, TXT, SRV, A, AAAA
-	Value    string
-	Priority int // of MX and SRV
-	Port     int // of SRV
-}
-
 // Zones keeps records in the zones of services. What customers put there themselves wins.
 type Zones interface {
-	// SetRecords makes records those of mail, in place of the ones before.
-	SetRecords(ctx context.Context, tx *db.Tx, accountID, serviceID int64, records []Record) error
+	// SetSystem makes records the set of owner in the zones of the service, in place of the set before.
+	SetSystem(ctx context.Context, tx *db.Tx, accountID, serviceID int64, owner string, records []site.Record) error
 }
+
+// recordsOwner is under whom the zones keep the records of mail.
+const recordsOwner = "mail"
 
 const dkimLabel = "._domainkey."
 
@@ -66,23 +61,27 @@ func dkimOf(publicKey string) string { return "v=DKIM1; k=rsa; p=" + publicKey }
 const dmarc = "v=DMARC1; p=none"
 
 // records are what the domain needs in its zone now.
-func (d mailDomain) records(server panel.MailServer, now time.Time) []Record {
-	const priority = 10
-	all := []Record{
-		{Name: d.name, Type: "MX", Value: server.Hostname, Priority: priority},
+func (d mailDomain) records(server panel.MailServer, now time.Time) []site.Record {
+	priority := 10
+	service := func(name, target string, port int) site.Record {
+		priority, weight := 0, 1
+		return site.Record{Name: name + "._tcp." + d.name, Type: "SRV", Value: target, Priority: &priority, Weight: &weight, Port: &port}
+	}
+	all := []site.Record{
+		{Name: d.name, Type: "MX", Value: server.Hostname, Priority: &priority},
 		{Name: d.name, Type: "TXT", Value: spf(server)},
 		{Name: d.selector + dkimLabel + d.name, Type: "TXT", Value: d.dkim()},
 		{Name: "_dmarc." + d.name, Type: "TXT", Value: dmarc},
 	}
 	if f := d.former; f.selector != "" && f.selector != d.selector && f.until != nil && now.Before(*f.until) {
-		all = append(all, Record{Name: f.selector + dkimLabel + d.name, Type: "TXT", Value: dkimOf(f.publicKey)})
+		all = append(all, site.Record{Name: f.selector + dkimLabel + d.name, Type: "TXT", Value: dkimOf(f.publicKey)})
 	}
 	for _, s := range []struct { // RFC 6186, 8314 and 5804
 		name string
 		port int
 	}{{"_imaps", server.IMAPS}, {"_imap", server.IMAP}, {"_pop3s", server.POP3S}, {"_submissions", server.Submissions}, {"_submission", server.Submission}, {"_sieve", server.Sieve}} {
 		if s.port != 0 {
-			all = append(all, Record{Name: s.name + "._tcp." + d.name, Type: "SRV", Value: server.Hostname, Port: s.port})
+			all = append(all, service(s.name, server.Hostname, s.port))
 		}
 	}
 	// Where programs ask for the settings of an address: see the node's autoconfig. Outlook is sent to the domain itself, which
@@ -90,11 +89,11 @@ func (d mailDomain) records(server panel.MailServer, now time.Time) []Record {
 	for _, name := range []string{"autoconfig", "autodiscover"} {
 		for _, a := range []struct{ kind, address string }{{"A", server.IPv4}, {"AAAA", server.IPv6}} {
 			if a.address != "" {
-				all = append(all, Record{Name: name + "." + d.name, Type: a.kind, Value: a.address})
+				all = append(all, site.Record{Name: name + "." + d.name, Type: a.kind, Value: a.address})
 			}
 		}
 	}
-	return append(all, Record{Name: "_autodiscover._tcp." + d.name, Type: "SRV", Value: d.name, Port: 443})
+	return append(all, service("_autodiscover", d.name, 443))
 }
 
 // finding compares what should be in the DNS with what is.

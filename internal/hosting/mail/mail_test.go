@@ -51,9 +51,9 @@ func (d domains) Hosted(_ context.Context, _ db.Querier, _, serviceID int64) ([]
 	return d[serviceID], nil
 }
 
-type zones struct{ records map[int64][]Record }
+type zones struct{ records map[int64][]site.Record }
 
-func (z *zones) SetRecords(_ context.Context, _ *db.Tx, _, serviceID int64, records []Record) error {
+func (z *zones) SetSystem(_ context.Context, _ *db.Tx, _, serviceID int64, _ string, records []site.Record) error {
 	z.records[serviceID] = records
 	return nil
 }
@@ -65,7 +65,7 @@ type dns struct {
 	ptr   string
 }
 
-func (d *dns) find(name, kind string) (all []Record, err error) {
+func (d *dns) find(name, kind string) (all []site.Record, err error) {
 	if d.fail {
 		return nil, &net.DNSError{Err: "server misbehaving", IsTemporary: true}
 	}
@@ -85,7 +85,7 @@ func (d *dns) find(name, kind string) (all []Record, err error) {
 func (d *dns) LookupMX(_ context.Context, name string) (all []*net.MX, err error) {
 	found, err := d.find(name, "MX")
 	for _, r := range found {
-		all = append(all, &net.MX{Host: r.Value + ".", Pref: uint16(r.Priority)})
+		all = append(all, &net.MX{Host: r.Value + ".", Pref: uint16(*r.Priority)})
 	}
 	return all, err
 }
@@ -127,7 +127,7 @@ func (m *machine) SetMailbox(ctx context.Context, ref string, b panel.Mailbox) (
 func engines(t *testing.T, f func(t *testing.T, w *world)) {
 	t.Helper()
 	sitetest.Engines(t, func(base sitetest.World) {
-		w := &world{World: base, queue: &queue{}, domains: domains{}, zones: &zones{map[int64][]Record{}}}
+		w := &world{World: base, queue: &queue{}, domains: domains{}, zones: &zones{map[int64][]site.Record{}}}
 		w.machine = &machine{Panel: sitetest.Open(base.T, base.Clock.Now, sandbox.Open), used: map[string]int64{}}
 		w.dns = &dns{zones: w.zones, ptr: "mail.sandbox.invalid"}
 		w.events = outbox.New(base.DB)
@@ -409,8 +409,9 @@ func TestZonesAndHealth(t *testing.T) {
 			t.Errorf("as it should be: %s", got)
 		}
 		served := w.zones.records[10]
-		w.zones.records[10] = []Record{
-			{Name: "shop.example", Type: "MX", Value: "aspmx.elsewhere.example"},
+		priority := 0
+		w.zones.records[10] = []site.Record{
+			{Name: "shop.example", Type: "MX", Value: "aspmx.elsewhere.example", Priority: &priority},
 			{Name: "shop.example", Type: "TXT", Value: "v=spf1 -all"},
 			{Name: domains[0].DKIMSelector + "._domainkey.shop.example", Type: "TXT", Value: "v=DKIM1; p=AAAA"},
 		}

@@ -304,11 +304,11 @@ func (s *Service) updateZones(ctx context.Context, mail panel.Mail, on site.Site
 		if err != nil {
 			return err
 		}
-		records := []Record{}
+		records := []site.Record{}
 		for _, d := range rows {
 			records = append(records, d.records(server, tx.Now)...)
 		}
-		return s.Zones.SetRecords(ctx, tx, on.AccountID, on.ServiceID, records)
+		return s.Zones.SetSystem(ctx, tx, on.AccountID, on.ServiceID, recordsOwner, records)
 	})
 }
 
