@@ -12,12 +12,10 @@ import (
 	"stead.dev/stead/internal/front/webui"
 	"stead.dev/stead/internal/hosting/dns"
 	"stead.dev/stead/internal/hosting/site"
-	"stead.dev/stead/internal/hosting/sitedomains"
 	"stead.dev/stead/internal/identity/account"
 	"stead.dev/stead/internal/identity/devices"
 	"stead.dev/stead/internal/identity/notifications"
 	"stead.dev/stead/internal/identity/oauth"
-	"stead.dev/stead/internal/names/claims"
 	"stead.dev/stead/internal/names/domains"
 	"stead.dev/stead/internal/platform/api"
 	"stead.dev/stead/internal/platform/brand"
@@ -136,22 +134,6 @@ func (r recipients) Recipient(ctx context.Context, q db.Querier, accountID int64
 // siteBase is what every section of a service's parts needs.
 func (c *core) siteBase() site.Base {
 	return site.Base{DB: c.db, Queue: c.queue, Services: c.services, Panels: c.panels, Outbox: c.outbox}
-}
-
-// verifications adapts the claims to the domains of services.
-type verifications struct{ *claims.Service }
-
-// Verifications implements sitedomains.Claims.
-func (v verifications) Verifications(ctx context.Context, q db.Querier, accountID int64, names []string) (map[string]sitedomains.Verification, error) {
-	found, err := v.StatusOf(ctx, q, accountID, names)
-	all := make(map[string]sitedomains.Verification, len(found))
-	for name, st := range found {
-		all[name] = sitedomains.Verification{
-			State: string(st.State), Method: string(st.Method), Cleared: st.Cleared, Record: (*sitedomains.VerificationRecord)(st.Record),
-			Nameservers: st.Nameservers, CheckedAt: st.CheckedAt, LosesAt: st.LosesAt,
-		}
-	}
-	return all, err
 }
 
 // resellers adapts the resellers to the commands of operators.

@@ -439,7 +439,7 @@ func (c *core) introduce() {
 	c.invoices.Connect(invoices.Needs{Accounts: buyers{c.accounts}, Topups: c.wallet, Orders: c.orders, Audit: c.admin})
 	c.hosting.Connect(sitedomains.Needs{
 		Parts:  []site.Part{whereabouts{c.provisioning, c.dns}, c.certificates, c.php, c.backups, c.databases, c.cron, c.mail, c.access},
-		Claims: verifications{c.claims}, Zones: c.dns, Moves: c.moves,
+		Claims: c.claims, Zones: c.dns, Moves: c.moves,
 	})
 	c.claims.Connect(claims.Needs{Names: c.hosting, Services: c.services, Worlds: c.accounts})
 	c.credentials.Connect(credentials.Needs{

@@ -22,3 +22,14 @@ type Domain struct {
 	TLS        panel.TLS
 	CreatedAt  time.Time
 }
+
+// Verification is whether a domain is known to be its account's.
+type Verification struct {
+	State       string   // as the interface says it
+	Method      string   // how it was proven; none, or empty, when it was not
+	Cleared     bool     // zone, certificates and mail may be had
+	Record      *Record  // proves it; nil where nothing is to prove
+	Nameservers []string // delegating the domain to these proves it too
+	CheckedAt   *time.Time
+	LosesAt     *time.Time // when another account takes it
+}

@@ -44,6 +44,13 @@ type verifyWire struct {
 	LosesAt     *time.Time          `json:"loses_at" doc:"When another account, which has proven control, takes the domain unless you prove control before; null: nobody does"`
 }
 
+// VerificationRecord is the DNS record that proves control.
+type VerificationRecord struct {
+	Name  string `json:"name"`
+	Type  string `json:"type"`
+	Value string `json:"value"`
+}
+
 type dnsWire struct {
 	Status    PointStatus `json:"status" enum:"pointed,not_pointed,unknown"`
 	Expected  []string    `json:"expected" doc:"Addresses that A and AAAA records should hold"`
@@ -55,14 +62,17 @@ type tlsWire struct {
 	Status panel.TLS `json:"status" doc:"none, self_signed, active, expired; more may be added"`
 }
 
-func wire(d domain, on site.Site, v Verification) domainWire {
+func wire(d domain, on site.Site, v site.Verification) domainWire {
 	expected := on.Addresses()
 	w := domainWire{
 		ID: d.ID, Name: d.name, UnicodeName: domainname.Unicode(d.name), Kind: d.kind, DocumentRoot: d.documentRoot,
 		RedirectTo: d.redirectTo, ForceHTTPS: d.forceHTTPS, Primary: d.kind == Primary, Status: d.Status, FailureKey: d.FailureKey,
 		DNS: dnsWire{Status: d.dns.status(expected), Expected: expected, Found: d.dns.found, CheckedAt: d.dns.checkedAt},
 		TLS: tlsWire{d.tls}, CreatedAt: d.createdAt, DisplacedName: d.displacedName,
-		Verification: verifyWire{State: v.State, Method: cmp.Or(v.Method, "none"), Record: v.Record, Nameservers: v.Nameservers, CheckedAt: v.CheckedAt, LosesAt: v.LosesAt},
+		Verification: verifyWire{State: v.State, Method: cmp.Or(v.Method, "none"), Nameservers: v.Nameservers, CheckedAt: v.CheckedAt, LosesAt: v.LosesAt},
+	}
+	if r := v.Record; r != nil {
+		w.Verification.Record = &VerificationRecord{Name: r.Name, Type: r.Type, Value: r.Value}
 	}
 	if w.Verification.Nameservers == nil {
 		w.Verification.Nameservers = []string{}

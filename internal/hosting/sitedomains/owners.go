@@ -16,24 +16,6 @@ import (
 	"stead.dev/stead/internal/platform/outbox"
 )
 
-// Verification is whether a name is known to be its account's.
-type Verification struct {
-	State       string
-	Method      string
-	Cleared     bool // zone, certificates and mail may be had
-	Record      *VerificationRecord
-	Nameservers []string
-	CheckedAt   *time.Time
-	LosesAt     *time.Time // when another account takes it
-}
-
-// VerificationRecord is the DNS record that proves control.
-type VerificationRecord struct {
-	Name  string `json:"name"`
-	Type  string `json:"type"`
-	Value string `json:"value"`
-}
-
 // placeholder is the name under which a displaced domain goes on. Nobody can reach it (RFC 6761, section 6.4).
 func placeholder(id int64) string { return fmt.Sprintf("displaced-%d%s", id, standInSuffix) }
 
@@ -268,8 +250,8 @@ func reversed(name string) []byte {
 }
 
 // verifications tells of the domains of a service whether they are known to be the account's.
-func (s *Service) verifications(ctx context.Context, q db.Querier, on site.Site, all []domain) (map[string]Verification, error) {
-	var found map[string]Verification
+func (s *Service) verifications(ctx context.Context, q db.Querier, on site.Site, all []domain) (map[string]site.Verification, error) {
+	var found map[string]site.Verification
 	if !on.Sandbox {
 		names := make([]string, len(all))
 		for i, d := range all {
@@ -280,12 +262,12 @@ func (s *Service) verifications(ctx context.Context, q db.Querier, on site.Site,
 			return nil, err
 		}
 	}
-	told := make(map[string]Verification, len(all))
+	told := make(map[string]site.Verification, len(all))
 	for _, d := range all {
 		v, ok := found[d.ownName()]
 		switch {
 		case on.Sandbox:
-			v = Verification{State: "not_required", Cleared: true}
+			v = site.Verification{State: "not_required", Cleared: true}
 		case !ok:
 			v.State = "unverified"
 		}

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"stead.dev/stead/internal/hosting/site"
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/fault"
 	"stead.dev/stead/internal/platform/outbox"
@@ -21,8 +22,8 @@ func sorted(line string) string { return strings.Join(slices.Sorted(strings.Fiel
 // owners are the Claims of the test.
 type owners struct {
 	Unclaimed
-	others  map[string]bool         // names that are somebody else's
-	verdict map[string]Verification // of the rest
+	others  map[string]bool              // names that are somebody else's
+	verdict map[string]site.Verification // of the rest
 }
 
 func (o owners) Take(_ context.Context, _ *db.Tx, _ int64, name string) error {
@@ -32,7 +33,7 @@ func (o owners) Take(_ context.Context, _ *db.Tx, _ int64, name string) error {
 	return nil
 }
 
-func (o owners) Verifications(context.Context, db.Querier, int64, []string) (map[string]Verification, error) {
+func (o owners) Verifications(context.Context, db.Querier, int64, []string) (map[string]site.Verification, error) {
 	return o.verdict, nil
 }
 
@@ -142,8 +143,8 @@ func TestWhatMayHaveCertificatesAndMail(t *testing.T) {
 		for _, name := range []string{"pointed.example", "unproven.example"} {
 			w.add(10, name, Addon)
 		}
-		record := &VerificationRecord{Name: "_stead-verify", Type: "TXT", Value: "x"}
-		w.Claims = owners{verdict: map[string]Verification{
+		record := &site.Record{Name: "_stead-verify", Type: "TXT", Value: "x"}
+		w.Claims = owners{verdict: map[string]site.Verification{
 			"proven.example": {State: "verified", Cleared: true}, "pointed.example": {State: "dns_leads_here", Record: record},
 			"unproven.example": {State: "unverified", Record: record},
 		}}
@@ -231,8 +232,8 @@ type provers struct {
 	proven atomic.Bool
 }
 
-func (p *provers) Verifications(context.Context, db.Querier, int64, []string) (map[string]Verification, error) {
-	return map[string]Verification{
+func (p *provers) Verifications(context.Context, db.Querier, int64, []string) (map[string]site.Verification, error) {
+	return map[string]site.Verification{
 		"victim.example": {State: "unverified", Cleared: p.proven.Load()}, "pointed.example": {State: "unverified"},
 	}, nil
 }

@@ -29,7 +29,7 @@ type Claims interface {
 	// Take is Check, and keeps others from the name.
 	Take(ctx context.Context, tx *db.Tx, accountID int64, name string) error
 	// Verifications tell of names that the account uses, by name. One that is missing is not known to be the account's.
-	Verifications(ctx context.Context, q db.Querier, accountID int64, names []string) (map[string]Verification, error)
+	Verifications(ctx context.Context, q db.Querier, accountID int64, names []string) (map[string]site.Verification, error)
 }
 
 // Unclaimed is the Claims of who has every name for everybody.
@@ -42,10 +42,10 @@ func (Unclaimed) Check(context.Context, db.Querier, int64, string) error { retur
 func (Unclaimed) Take(context.Context, *db.Tx, int64, string) error { return nil }
 
 // Verifications implements Claims.
-func (Unclaimed) Verifications(_ context.Context, _ db.Querier, _ int64, names []string) (map[string]Verification, error) {
-	all := make(map[string]Verification, len(names))
+func (Unclaimed) Verifications(_ context.Context, _ db.Querier, _ int64, names []string) (map[string]site.Verification, error) {
+	all := make(map[string]site.Verification, len(names))
 	for _, name := range names {
-		all[name] = Verification{State: "not_required", Cleared: true}
+		all[name] = site.Verification{State: "not_required", Cleared: true}
 	}
 	return all, nil
 }

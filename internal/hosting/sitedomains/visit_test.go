@@ -3,6 +3,8 @@ package sitedomains
 import (
 	"fmt"
 	"testing"
+
+	"stead.dev/stead/internal/hosting/site"
 )
 
 // TestAVisitTakesNoNameOfOtherClients: the account of a reseller has names for all clients, and each may use those of its own
@@ -12,7 +14,7 @@ func TestAVisitTakesNoNameOfOtherClients(t *testing.T) {
 	engines(t, func(t *testing.T, w *world) {
 		ctx := t.Context()
 		// What the account has claimed, such as by a registration, and what services of it have.
-		w.Claims = owners{verdict: map[string]Verification{"held.example": {}, "www.held.example": {}, "own.example": {}, "blog.own.example": {}}}
+		w.Claims = owners{verdict: map[string]site.Verification{"held.example": {}, "www.held.example": {}, "own.example": {}, "blog.own.example": {}}}
 		w.service(owner, 10, "own.example")
 		w.service(owner, 20, "victim.example")
 		login := w.add(10, "login.victim.example", Addon) // by the reseller

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"stead.dev/stead/internal/hosting/site"
 	"stead.dev/stead/internal/platform/domainname"
 )
 
@@ -146,15 +147,9 @@ const (
 	recordPrefix = "stead-verify="
 )
 
-// Record is the DNS record that proves control of a domain.
-type Record struct {
-	Name  string `json:"name"`
-	Type  string `json:"type"`
-	Value string `json:"value"`
-}
-
-func recordOf(domain, token string) Record {
-	return Record{Name: recordLabel + "." + domain, Type: "TXT", Value: recordPrefix + token}
+// recordOf is the DNS record that proves control of a domain.
+func recordOf(domain, token string) site.Record {
+	return site.Record{Name: recordLabel + "." + domain, Type: "TXT", Value: recordPrefix + token}
 }
 
 // tokenOf is what an account puts into the DNS of a domain to prove control. It is no secret: only who controls the

@@ -34,12 +34,22 @@ type claimWire struct {
 	CreatedAt   time.Time  `json:"created_at"`
 }
 
+// Record is the DNS record that proves control of a domain.
+type Record struct {
+	Name  string `json:"name"`
+	Type  string `json:"type"`
+	Value string `json:"value"`
+}
+
 func (s *Service) wire(c claim) *claimWire {
-	st := s.statusOf(c)
+	v := s.verificationOf(c)
 	w := &claimWire{
-		ID: c.id, Domain: c.domain, UnicodeName: domainname.Unicode(c.domain), State: st.State, Method: c.proof, Holds: c.holds, Cleared: st.Cleared,
-		HeldUntil: c.heldUntil, TakesAt: c.takesAt, LosesAt: c.losesAt, Record: st.Record, Nameservers: st.Nameservers, VerifiedAt: c.provenAt,
+		ID: c.id, Domain: c.domain, UnicodeName: domainname.Unicode(c.domain), State: c.state(), Method: c.proof, Holds: c.holds, Cleared: v.Cleared,
+		HeldUntil: c.heldUntil, TakesAt: c.takesAt, LosesAt: c.losesAt, Nameservers: v.Nameservers, VerifiedAt: c.provenAt,
 		CheckedAt: c.checkedAt, NextCheckAt: c.checkAt, CreatedAt: c.createdAt,
+	}
+	if r := v.Record; r != nil {
+		w.Record = &Record{Name: r.Name, Type: r.Type, Value: r.Value}
 	}
 	if w.Nameservers == nil {
 		w.Nameservers = []string{}

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"time"
 
+	"stead.dev/stead/internal/hosting/site"
 	"stead.dev/stead/internal/platform/clock"
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/fault"
@@ -244,20 +245,9 @@ func (s *Service) Follow(ctx context.Context, tx *db.Tx, e outbox.Stored) error 
 	return nil
 }
 
-// Status is what an account is told of the domain that owns a name.
-type Status struct {
-	State       State
-	Method      Proof
-	Cleared     bool // everything may be served
-	Record      *Record
-	Nameservers []string
-	CheckedAt   *time.Time
-	LosesAt     *time.Time // when another account takes the domain
-}
-
-// StatusOf tells of names that an account uses, by name.
-func (s *Service) StatusOf(ctx context.Context, q db.Querier, accountID int64, names []string) (map[string]Status, error) {
-	all := make(map[string]Status, len(names))
+// Verifications tells of names that an account uses, by name.
+func (s *Service) Verifications(ctx context.Context, q db.Querier, accountID int64, names []string) (map[string]site.Verification, error) {
+	all := make(map[string]site.Verification, len(names))
 	if len(names) == 0 {
 		return all, nil
 	}
@@ -281,17 +271,17 @@ func (s *Service) StatusOf(ctx context.Context, q db.Querier, accountID int64, n
 	}
 	for name, domain := range domains {
 		if c, ok := byDomain[domain]; ok {
-			all[name] = s.statusOf(c)
+			all[name] = s.verificationOf(c)
 		}
 	}
 	return all, nil
 }
 
-func (s *Service) statusOf(c claim) Status {
-	st := Status{State: c.state(), Method: c.proof, Cleared: c.cleared(), CheckedAt: c.checkedAt, LosesAt: c.losesAt}
-	if st.State != NotRequired {
+func (s *Service) verificationOf(c claim) site.Verification {
+	v := site.Verification{State: string(c.state()), Method: string(c.proof), Cleared: c.cleared(), CheckedAt: c.checkedAt, LosesAt: c.losesAt}
+	if c.state() != NotRequired {
 		r := recordOf(c.domain, c.token)
-		st.Record, st.Nameservers = &r, nameserversOf(s.Nameservers, c.token)
+		v.Record, v.Nameservers = &r, nameserversOf(s.Nameservers, c.token)
 	}
-	return st
+	return v
 }
