@@ -6,14 +6,11 @@ import (
 
 	"stead.dev/stead/internal/commerce/catalog"
 	"stead.dev/stead/internal/commerce/services"
-	"stead.dev/stead/internal/commerce/services/provisioning"
 	"stead.dev/stead/internal/front/admin"
 	"stead.dev/stead/internal/front/reseller"
 	"stead.dev/stead/internal/front/webui"
-	"stead.dev/stead/internal/hosting/dns"
 	"stead.dev/stead/internal/hosting/site"
 	"stead.dev/stead/internal/identity/account"
-	"stead.dev/stead/internal/identity/devices"
 	"stead.dev/stead/internal/identity/notifications"
 	"stead.dev/stead/internal/identity/oauth"
 	"stead.dev/stead/internal/names/domains"
@@ -209,69 +206,4 @@ type sellers struct{ *reseller.Service }
 func (s sellers) Resells(ctx context.Context, accountID int64) (bool, error) {
 	resells, sandbox, err := s.World(ctx, s.DB, accountID)
 	return resells && !sandbox, err
-}
-
-// whereabouts is the part of a service that says where it is served: what the machine says, then the zones that lead there.
-type whereabouts struct {
-	*provisioning.Service
-	dns *dns.Service
-}
-
-// Apply implements site.Part.
-func (p whereabouts) Apply(ctx context.Context, accountID, serviceID int64) error {
-	if err := p.Service.Apply(ctx, accountID, serviceID); err != nil {
-		return err
-	}
-	return p.dns.SettleService(ctx, serviceID)
-}
-
-// applicationEnds is what follows when an application may not act for an account any more.
-type applicationEnds struct {
-	accounts *account.Service
-	devices  *devices.Service
-}
-
-// ended removes the devices that the application has registered, and tells the owner who has disconnected it.
-func (e applicationEnds) ended(ctx context.Context, tx *db.Tx, accountID, applicationID int64) error {
-	if err := e.devices.Ended(ctx, tx, accountID, applicationID); err != nil || accountID == 0 || applicationID == 0 {
-		return err
-	}
-	return e.accounts.Noted(ctx, tx, accountID, account.EventApplicationRemoved)
-}
-
-// accountGrants ends with a session of an account what was given to it: tokens, and pushes to the browser.
-type accountGrants struct {
-	*oauth.Service
-	devices *devices.Service
-}
-
-// EndSession implements account.Grants.
-func (g accountGrants) EndSession(ctx context.Context, tx *db.Tx, accountID, session int64) error {
-	if err := g.Service.EndSession(ctx, tx, accountID, session); err != nil {
-		return err
-	}
-	return g.devices.EndSession(ctx, tx, accountID, session)
-}
-
-// EndOtherSessions implements account.Grants.
-func (g accountGrants) EndOtherSessions(ctx context.Context, tx *db.Tx, accountID, session int64) error {
-	if err := g.Service.EndOtherSessions(ctx, tx, accountID, session); err != nil {
-		return err
-	}
-	return g.devices.EndOtherSessions(ctx, tx, accountID, session)
-}
-
-// securityLog tells owners of new ways into their services.
-type securityLog struct{ *account.Service }
-
-func (l securityLog) KeyAdded(ctx context.Context, tx *db.Tx, accountID int64) error {
-	return l.Noted(ctx, tx, accountID, account.EventSSHKeyAdded)
-}
-
-func (l securityLog) KeyRemoved(ctx context.Context, tx *db.Tx, accountID int64) error {
-	return l.Noted(ctx, tx, accountID, account.EventSSHKeyRemoved)
-}
-
-func (l securityLog) FTPAdded(ctx context.Context, tx *db.Tx, accountID int64) error {
-	return l.Noted(ctx, tx, accountID, account.EventFTPAccountAdded)
 }

@@ -225,7 +225,7 @@ func (c *core) build(ctx context.Context, as role) (err error) {
 		Resolver: intx.Resolver{Next: net.DefaultResolver}, ReservedDomains: ownNames(c.cfg),
 	})
 	c.credentials = credentials.New(credentials.Config{DB: c.db, Box: c.box, Log: c.log})
-	c.access = access.New(access.Config{Base: base, Credentials: c.credentials, Security: securityLog{c.accounts}, BaseURL: c.cfg.BaseURL})
+	c.access = access.New(access.Config{Base: base, Credentials: c.credentials, Security: c.accounts, BaseURL: c.cfg.BaseURL})
 	c.dns = dns.New(dns.Config{
 		DB: c.db, Clock: c.clock, Queue: c.queue, Signals: c.hub, Services: c.services, Domains: c.hosting,
 		Resolver: intx.Resolver{Next: net.DefaultResolver}, Nameservers: c.cfg.Nameservers, Catalog: c.cfg.DNSCatalog,
@@ -398,9 +398,9 @@ func (c *core) oldestJobs(ctx context.Context) (map[string]time.Duration, error)
 
 // introduce gives each section what it needs of the others. All of them must exist.
 func (c *core) introduce() {
-	c.accounts.Connect(account.Needs{Grants: accountGrants{c.oauth, c.devices}, Referrals: c.loyalty})
+	c.accounts.Connect(account.Needs{Grants: c.oauth, Pushes: c.devices, Referrals: c.loyalty})
 	c.catalog.Connect(catalog.Needs{Audience: c.webhooks, Rates: c.reseller, Worlds: c.accounts})
-	c.oauth.Connect(oauth.Needs{Ending: applicationEnds{c.accounts, c.devices}.ended})
+	c.oauth.Connect(oauth.Needs{Endings: []oauth.Ending{c.devices.Ended, c.accounts.ApplicationEnded}})
 	c.notifications.Connect(notifications.Needs{Pushes: c.devices})
 	c.announcements.Connect(announcements.Needs{
 		Accounts: audiences{c.accounts, c.services, c.reseller, c.nodes}, Notifier: news{c.notifications}, Audit: c.admin,
@@ -438,7 +438,7 @@ func (c *core) introduce() {
 	c.clocks.Connect(clocks.Needs{Worlds: c.accounts, Lives: []clocks.Life{c.orders, c.services, c.addons}})
 	c.invoices.Connect(invoices.Needs{Accounts: buyers{c.accounts}, Topups: c.wallet, Orders: c.orders, Audit: c.admin})
 	c.hosting.Connect(sitedomains.Needs{
-		Parts:  []site.Part{whereabouts{c.provisioning, c.dns}, c.certificates, c.php, c.backups, c.databases, c.cron, c.mail, c.access},
+		Parts:  []site.Part{c.provisioning, c.dns, c.certificates, c.php, c.backups, c.databases, c.cron, c.mail, c.access},
 		Claims: c.claims, Zones: c.dns, Moves: c.moves,
 	})
 	c.claims.Connect(claims.Needs{Names: c.hosting, Services: c.services, Worlds: c.accounts})

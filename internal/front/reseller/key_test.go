@@ -65,7 +65,7 @@ func each(t *testing.T, f func(t *testing.T, w *world)) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		accounts.Connect(account.Needs{Grants: account.NoGrants{}, Referrals: account.NoReferrals{}})
+		accounts.Connect(account.Needs{Grants: account.NoGrants{}, Pushes: account.NoGrants{}, Referrals: account.NoReferrals{}})
 		w := &world{t: t, clk: clk, Service: New(Config{
 			DB: d, Clock: clk, Accounts: accounts, Events: outbox.New(d), Company: brand.Fixed(brand.Brand{Name: "Stead"}),
 			Wallet: wallet.New(wallet.Config{DB: d, Clock: clk, Events: outbox.New(d), Box: box, Log: quiet, Queue: jobs.Discard{}, BaseURL: "https://stead.test/"}),

@@ -96,10 +96,10 @@ func newSite(t *testing.T) *site {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.accounts.Connect(account.Needs{Grants: account.NoGrants{}, Referrals: account.NoReferrals{}})
+	s.accounts.Connect(account.Needs{Grants: account.NoGrants{}, Pushes: account.NoGrants{}, Referrals: account.NoReferrals{}})
 	s.accounts.Register(queue.Workers())
 	s.oauth = oauth.New(oauth.Config{DB: d, Clock: clk, Hub: hub, Box: box, Accounts: holders{s.accounts}, BaseURL: shopURL, Log: log})
-	s.oauth.Connect(oauth.Needs{Ending: oauth.NothingElse})
+	s.oauth.Connect(oauth.Needs{Endings: []oauth.Ending{}})
 	edge := api.NewEdge(api.Config{
 		DB: d, Verifier: s.oauth, Switches: s.off, Limiter: throttle.New(d, clk), Answers: idempotency.NewStore(d),
 		Default:  throttle.Policy{Name: "default", Limit: 10_000, Window: time.Minute},

@@ -235,7 +235,7 @@ func newAccounts(t *testing.T, d *db.DB, s *site, queue jobs.Enqueuer, log *slog
 	if err != nil {
 		t.Fatal(err)
 	}
-	accounts.Connect(account.Needs{Grants: account.NoGrants{}, Referrals: account.NoReferrals{}})
+	accounts.Connect(account.Needs{Grants: account.NoGrants{}, Pushes: account.NoGrants{}, Referrals: account.NoReferrals{}})
 	return accounts
 }
 

@@ -659,6 +659,6 @@ func TestQuestionsUseAnIndex(t *testing.T) {
 // noSecurityLog is told of nothing.
 type noSecurityLog struct{}
 
-func (noSecurityLog) KeyAdded(context.Context, *db.Tx, int64) error   { return nil }
-func (noSecurityLog) KeyRemoved(context.Context, *db.Tx, int64) error { return nil }
-func (noSecurityLog) FTPAdded(context.Context, *db.Tx, int64) error   { return nil }
+func (noSecurityLog) SSHKeyAdded(context.Context, *db.Tx, int64) error     { return nil }
+func (noSecurityLog) SSHKeyRemoved(context.Context, *db.Tx, int64) error   { return nil }
+func (noSecurityLog) FTPAccountAdded(context.Context, *db.Tx, int64) error { return nil }

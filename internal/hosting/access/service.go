@@ -24,9 +24,9 @@ type Credentials interface {
 
 // SecurityLog records changes of the ways into an account's services, in their transaction.
 type SecurityLog interface {
-	KeyAdded(ctx context.Context, tx *db.Tx, accountID int64) error
-	KeyRemoved(ctx context.Context, tx *db.Tx, accountID int64) error
-	FTPAdded(ctx context.Context, tx *db.Tx, accountID int64) error
+	SSHKeyAdded(ctx context.Context, tx *db.Tx, accountID int64) error
+	SSHKeyRemoved(ctx context.Context, tx *db.Tx, accountID int64) error
+	FTPAccountAdded(ctx context.Context, tx *db.Tx, accountID int64) error
 }
 
 // CredentialKind is what the passwords of FTP accounts are called in Credentials.
@@ -69,7 +69,7 @@ func (s *Service) createFTP(ctx context.Context, accountID, serviceID int64, w f
 		if f, err = s.addFTP(ctx, tx, on, w); err != nil {
 			return err
 		}
-		return s.Security.FTPAdded(ctx, tx, accountID)
+		return s.Security.FTPAccountAdded(ctx, tx, accountID)
 	})
 	return f, err
 }
@@ -207,7 +207,7 @@ func (s *Service) createKey(ctx context.Context, accountID, serviceID int64, nam
 		if k, err = keys.Get(ctx, tx, accountID, serviceID, id); err != nil {
 			return err
 		}
-		return s.Security.KeyAdded(ctx, tx, accountID)
+		return s.Security.SSHKeyAdded(ctx, tx, accountID)
 	})
 	return k, err
 }
@@ -221,7 +221,7 @@ func (s *Service) removeKey(ctx context.Context, accountID, serviceID, id int64)
 		if err := keys.Delete(ctx, tx, id); err != nil {
 			return err
 		}
-		return s.Security.KeyRemoved(ctx, tx, accountID)
+		return s.Security.SSHKeyRemoved(ctx, tx, accountID)
 	})
 }
 

@@ -155,8 +155,8 @@ func (s *Service) Settle(ctx context.Context) error {
 	}
 }
 
-// SettleService brings the system's records of a service's zones up to where the service is served.
-func (s *Service) SettleService(ctx context.Context, serviceID int64) error {
+// Apply implements site.Part: it brings the system's records of a service's zones up to where the service is served.
+func (s *Service) Apply(ctx context.Context, _, serviceID int64) error {
 	zones, err := zonesOf(ctx, s.DB, serviceID)
 	if err != nil {
 		return err
@@ -168,6 +168,9 @@ func (s *Service) SettleService(ctx context.Context, serviceID int64) error {
 	}
 	return nil
 }
+
+// Count implements site.Part.
+func (*Service) Count(context.Context, db.Querier, int64, map[string]int64) error { return nil }
 
 func (s *Service) settleOne(ctx context.Context, tx *db.Tx, z zone) error {
 	on, err := s.Services.LockSite(ctx, tx, z.accountID, z.serviceID)

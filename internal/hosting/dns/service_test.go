@@ -290,7 +290,7 @@ func TestAServiceThatComesBackFindsItsZone(t *testing.T) {
 		for _, status := range []string{"terminating", "provisioning"} {
 			w.sites[10].Status = status
 			w.s.Nameservers = []string{"ns9." + status + ".test"}
-			if err := errors.Join(w.s.SettleService(t.Context(), 10), w.s.Settle(t.Context())); err != nil {
+			if err := errors.Join(w.s.Apply(t.Context(), owner1, 10), w.s.Settle(t.Context())); err != nil {
 				t.Fatal(err)
 			}
 			w.sites[10].Status = "active"

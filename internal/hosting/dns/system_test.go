@@ -105,7 +105,7 @@ func TestASetOfTheSystemStandsBesideTheCustomersRecords(t *testing.T) {
 		// The machine has another address.
 		w.sites[10].IPv4 = "192.0.2.82"
 		for range 2 {
-			if err := w.s.SettleService(t.Context(), 10); err != nil {
+			if err := w.s.Apply(t.Context(), owner1, 10); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -75,6 +75,30 @@ func (s *Service) Noted(ctx context.Context, tx *db.Tx, account int64, kind Even
 	return s.note(ctx, tx, account, kind, Client{Address: c.Address, UserAgent: c.UserAgent})
 }
 
+// ApplicationEnded records that the account's owner has disconnected an application. Without an account or an application it is
+// about several, which somebody else ended.
+func (s *Service) ApplicationEnded(ctx context.Context, tx *db.Tx, account, application int64) error {
+	if account == 0 || application == 0 {
+		return nil
+	}
+	return s.Noted(ctx, tx, account, EventApplicationRemoved)
+}
+
+// SSHKeyAdded records a new way into one of the account's services.
+func (s *Service) SSHKeyAdded(ctx context.Context, tx *db.Tx, account int64) error {
+	return s.Noted(ctx, tx, account, EventSSHKeyAdded)
+}
+
+// SSHKeyRemoved records that a way into one of the account's services was closed.
+func (s *Service) SSHKeyRemoved(ctx context.Context, tx *db.Tx, account int64) error {
+	return s.Noted(ctx, tx, account, EventSSHKeyRemoved)
+}
+
+// FTPAccountAdded records a new way into one of the account's services.
+func (s *Service) FTPAccountAdded(ctx context.Context, tx *db.Tx, account int64) error {
+	return s.Noted(ctx, tx, account, EventFTPAccountAdded)
+}
+
 // note records an event in the transaction that it belongs to.
 func (s *Service) note(ctx context.Context, tx *db.Tx, account int64, kind EventKind, c Client) error {
 	return insertEvent(ctx, tx, account, kind, c, 1, tx.Now, tx.Now)

@@ -34,13 +34,19 @@ type Signaller interface {
 	Send(ctx context.Context, tx *db.Tx, topic, payload string) error
 }
 
-// Grants are the tokens by which applications act for the account.
+// Grants are the tokens by which applications act for the account. Those that Stead's own applications got in a session without a
+// consent end with it.
 type Grants interface {
 	// EndAll ends every token of the account, in tx.
 	EndAll(ctx context.Context, tx *db.Tx, accountID int64) error
-	// EndSession ends those that Stead's own applications got in a session without a consent.
+	SessionBound
+}
+
+// SessionBound is what a browser got in a session and may not keep afterwards.
+type SessionBound interface {
+	// EndSession ends, in tx, what was given in a session.
 	EndSession(ctx context.Context, tx *db.Tx, accountID, sessionID int64) error
-	// EndOtherSessions ends those of all sessions except one, or of all when that is 0.
+	// EndOtherSessions ends what was given in all sessions except one, or in all when that is 0.
 	EndOtherSessions(ctx context.Context, tx *db.Tx, accountID, sessionID int64) error
 }
 
@@ -123,11 +129,13 @@ type Config struct {
 
 // Needs is what the section needs of others; every field is required.
 type Needs struct {
-	Grants    Grants
+	Grants Grants
+	// Pushes are the browsers that notifications are pushed to.
+	Pushes    SessionBound
 	Referrals Referrals
 }
 
-// NoGrants is the Grants of who issues no tokens.
+// NoGrants is the Grants of who issues no tokens, and the SessionBound of who gives nothing to sessions.
 type NoGrants struct{}
 
 // EndAll implements Grants.
@@ -362,7 +370,7 @@ func (s *Service) EndSession(ctx context.Context, account, id int64) error {
 		if err := endActing(ctx, tx, account); err != nil {
 			return err
 		}
-		return s.Grants.EndSession(ctx, tx, account, id)
+		return s.endGiven(ctx, tx, account, id)
 	})
 }
 
@@ -373,12 +381,23 @@ func (s *Service) EndOtherSessions(ctx context.Context, session Session) error {
 	})
 }
 
+// endGiven ends what was given in a session.
+func (s *Service) endGiven(ctx context.Context, tx *db.Tx, account, session int64) error {
+	if err := s.Grants.EndSession(ctx, tx, account, session); err != nil {
+		return err
+	}
+	return s.Pushes.EndSession(ctx, tx, account, session)
+}
+
 // endSessions ends all sessions of the account except one, or all when that is 0, and the grants given in them.
 func (s *Service) endSessions(ctx context.Context, tx *db.Tx, account, except int64) error {
 	if err := endSessions(ctx, tx, account, except); err != nil {
 		return err
 	}
-	return s.Grants.EndOtherSessions(ctx, tx, account, except)
+	if err := s.Grants.EndOtherSessions(ctx, tx, account, except); err != nil {
+		return err
+	}
+	return s.Pushes.EndOtherSessions(ctx, tx, account, except)
 }
 
 // SignOut ends the session of a token, if there is one, and those in which its member of staff acts as others.
@@ -391,6 +410,6 @@ func (s *Service) SignOut(ctx context.Context, token string) error {
 		if err := endActing(ctx, tx, account); err != nil {
 			return err
 		}
-		return s.Grants.EndSession(ctx, tx, account, id)
+		return s.endGiven(ctx, tx, account, id)
 	})
 }

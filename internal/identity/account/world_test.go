@@ -106,7 +106,7 @@ func newWorld(t *testing.T, d *db.DB, clk *clock.Fake) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.Connect(Needs{Grants: w.ended, Referrals: NoReferrals{}})
+	w.Connect(Needs{Grants: w.ended, Pushes: NoGrants{}, Referrals: NoReferrals{}})
 	w.passwords = newHasher(4, cheap)
 	return w
 }

@@ -147,7 +147,7 @@ func (s *Service) DeleteApplication(ctx context.Context, owner, id int64) error 
 		if err := endGrantsOfApplication(ctx, tx, id, "application_deleted"); err != nil {
 			return err
 		}
-		if err := s.Ending(ctx, tx, 0, id); err != nil {
+		if err := s.ended(ctx, tx, 0, id); err != nil {
 			return err
 		}
 		return s.tell(ctx, tx, ref{refApplication, id})
@@ -288,7 +288,7 @@ func (s *Service) Disconnect(ctx context.Context, account, application int64) er
 		if err := endGrantsOfConnection(ctx, tx, account, application, "disconnected"); err != nil {
 			return err
 		}
-		if err := s.Ending(ctx, tx, account, application); err != nil {
+		if err := s.ended(ctx, tx, account, application); err != nil {
 			return err
 		}
 		return s.tell(ctx, tx, ref{refAccount, account})

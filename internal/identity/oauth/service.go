@@ -82,8 +82,8 @@ type Config struct {
 
 // Needs is what the section needs of others; every field is required.
 type Needs struct {
-	// Ending ends what else an application made in the name of an account.
-	Ending Ending
+	// Endings are called in their order.
+	Endings []Ending
 }
 
 // Service is the authorization server.
@@ -130,8 +130,15 @@ func (s *Service) tell(ctx context.Context, tx *db.Tx, r ref) error {
 // for all of the account's applications, or for all of the application's accounts.
 type Ending func(ctx context.Context, tx *db.Tx, accountID, applicationID int64) error
 
-// NothingElse is the Ending of who keeps nothing of applications.
-func NothingElse(context.Context, *db.Tx, int64, int64) error { return nil }
+// ended calls the Endings.
+func (s *Service) ended(ctx context.Context, tx *db.Tx, accountID, applicationID int64) error {
+	for _, ending := range s.Endings {
+		if err := ending(ctx, tx, accountID, applicationID); err != nil {
+			return err
+		}
+	}
+	return nil
+}
 
 // Connect gives the section what it needs of others, before anything else is asked of it.
 func (s *Service) Connect(n Needs) { s.Needs = n }
@@ -163,7 +170,7 @@ func (s *Service) EndAll(ctx context.Context, tx *db.Tx, accountID int64) error 
 	if err := endGrantsOfAccount(ctx, tx, accountID, "account"); err != nil {
 		return err
 	}
-	if err := s.Ending(ctx, tx, accountID, 0); err != nil {
+	if err := s.ended(ctx, tx, accountID, 0); err != nil {
 		return err
 	}
 	return s.tell(ctx, tx, ref{refAccount, accountID})

@@ -140,7 +140,7 @@ func replica(t testing.TB, d *db.DB, clk clock.Clock, box *secret.Box, p *people
 		change(&c)
 	}
 	w.s = oauth.New(c)
-	w.s.Connect(oauth.Needs{Ending: oauth.NothingElse})
+	w.s.Connect(oauth.Needs{Endings: []oauth.Ending{}})
 	edge := api.NewEdge(api.Config{
 		DB: d, Verifier: browsers{w.s}, Switches: w.off, Limiter: throttle.New(d, clk), Answers: idempotency.NewStore(d),
 		Default:  throttle.Policy{Name: "default", Limit: 100_000, Window: time.Minute},
