@@ -239,7 +239,7 @@ func (a *App) previewsApart(next http.HandlerFunc) http.HandlerFunc {
 // pages are the site for people.
 func (a *App) pages() *webui.UI {
 	d := webui.Deps{
-		Accounts: a.accounts, Catalog: front{a.catalog}, Clock: a.clock, Log: a.log, ClientAddr: a.clientAddr(), BaseURL: a.cfg.BaseURL,
+		Accounts: a.accounts, Catalog: a.catalog, Clock: a.clock, Log: a.log, ClientAddr: a.clientAddr(), BaseURL: a.cfg.BaseURL,
 		Brand: a.company.Current, Language: a.cfg.DefaultLanguage,
 		Currency: money.Currency(a.cfg.DefaultCurrency), Rates: a.currencies.Current,
 		Services: a.services, Terminals: a.access, Clients: clients{a.reseller}, Resellers: sellers{a.reseller},
@@ -249,7 +249,7 @@ func (a *App) pages() *webui.UI {
 		ThrottleDevices: func(w http.ResponseWriter, r *http.Request) error {
 			return a.edge.Throttle(w, r, oauth.DeviceThrottle.Name)
 		},
-		Domains: domainShop{a.domains},
+		Domains: a.domains,
 		ThrottleDomains: func(w http.ResponseWriter, r *http.Request) error {
 			return a.edge.Throttle(w, r, api.DomainCheck)
 		},

@@ -4,7 +4,6 @@ import (
 	"context"
 	"time"
 
-	"stead.dev/stead/internal/commerce/catalog"
 	"stead.dev/stead/internal/commerce/services"
 	"stead.dev/stead/internal/front/admin"
 	"stead.dev/stead/internal/front/reseller"
@@ -13,11 +12,9 @@ import (
 	"stead.dev/stead/internal/identity/account"
 	"stead.dev/stead/internal/identity/notifications"
 	"stead.dev/stead/internal/identity/oauth"
-	"stead.dev/stead/internal/names/domains"
 	"stead.dev/stead/internal/platform/api"
 	"stead.dev/stead/internal/platform/brand"
 	"stead.dev/stead/internal/platform/db"
-	"stead.dev/stead/internal/platform/money"
 	"stead.dev/stead/internal/platform/switches"
 )
 
@@ -45,63 +42,6 @@ func (h holders) Holder(ctx context.Context, q db.Querier, accountID int64) (oau
 // SessionEnd implements oauth.Accounts.
 func (h holders) SessionEnd(ctx context.Context, q db.Querier, accountID, sessionID int64, now time.Time) (time.Time, error) {
 	return h.accounts.SessionEnd(ctx, q, accountID, sessionID, now)
-}
-
-// front adapts the catalog to the shop front.
-type front struct{ catalog *catalog.Service }
-
-// Shelf implements webui.Catalog.
-func (f front) Shelf(ctx context.Context) ([]webui.Product, error) {
-	shown, err := f.catalog.Shelf(ctx)
-	products := make([]webui.Product, len(shown))
-	for i, p := range shown {
-		products[i] = webui.Product{Name: p.Name, Description: p.Description, Features: p.Features}
-		for _, pl := range p.Plans {
-			l := pl.Limits
-			plan := webui.Plan{
-				Slug: pl.Slug, Name: pl.Name, Uptime: pl.Uptime,
-				DiskMB: l.DiskMB, BandwidthGB: l.BandwidthGB, Sites: l.Sites, Domains: l.Domains, Databases: l.Databases,
-				Mailboxes: l.Mailboxes, FTPAccounts: l.FTPAccounts, CronJobs: l.CronJobs, Backups: l.Backups,
-				MemoryMB: l.MemoryMB, Monitors: l.Monitors,
-			}
-			for _, x := range pl.Periods {
-				period := webui.Period{Months: x.Months, Price: x.Price.Display, Month: x.Month.Display, SavedPercent: x.SavedPercent}
-				if x.FirstPeriod != nil {
-					period.FirstPrice = x.FirstPeriod.Display
-				}
-				plan.Periods = append(plan.Periods, period)
-			}
-			products[i].Plans = append(products[i].Plans, plan)
-		}
-	}
-	return products, err
-}
-
-// domainShop adapts the domains to the search of the shop front.
-type domainShop struct{ domains *domains.Service }
-
-// Offers implements webui.DomainShop.
-func (d domainShop) Offers(ctx context.Context, written string) ([]webui.DomainOffer, error) {
-	all, err := d.domains.Offers(ctx, written)
-	offers := make([]webui.DomainOffer, len(all))
-	for i, o := range all {
-		offers[i] = webui.DomainOffer{Name: o.Unicode, Free: o.Price != nil, Reason: o.Reason}
-		if o.Price != nil {
-			offers[i].Price = money.Wire(ctx, *o.Price).Display
-			offers[i].Renew = money.Wire(ctx, o.Renew).Display
-		}
-	}
-	return offers, err
-}
-
-// Zones implements webui.DomainShop.
-func (d domainShop) Zones(ctx context.Context) ([]webui.DomainZone, error) {
-	book, err := d.domains.Zones(ctx)
-	zones := make([]webui.DomainZone, len(book))
-	for i, z := range book {
-		zones[i] = webui.DomainZone{Name: z.Unicode, Price: money.Wire(ctx, z.Register).Display, Renew: money.Wire(ctx, z.Renew).Display}
-	}
-	return zones, err
 }
 
 // reviewers adapts the services to the reviews: what their authors have bought.

@@ -15,7 +15,7 @@ type Shown struct {
 	Plans             []ShownPlan
 }
 
-// ShownPlan is a plan with its periods, the shortest first.
+// ShownPlan is a plan with its periods, one at least, the shortest first.
 type ShownPlan struct {
 	ID      int64
 	Slug    string
@@ -36,6 +36,14 @@ type ShownPeriod struct {
 	Month money.Money
 	// SavedPercent is how much less a month costs than in the shortest period, in whole percent, rounded down.
 	SavedPercent int
+}
+
+// First is the price of the first period.
+func (p ShownPeriod) First() money.Money {
+	if p.FirstPeriod != nil {
+		return *p.FirstPeriod
+	}
+	return p.Price
 }
 
 // Shelf lists the products that can be bought now, in the catalog's order. Products that are sold out are left out.

@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"strings"
 
+	"stead.dev/stead/internal/names/domains"
 	"stead.dev/stead/internal/platform/api"
 	"stead.dev/stead/internal/platform/fault"
 	"stead.dev/stead/internal/platform/i18n"
@@ -14,34 +15,25 @@ import (
 // DomainShop searches for domains.
 type DomainShop interface {
 	// Offers checks a name that a visitor typed, or a word in the zones that are sold. Prices are in the context's currency.
-	Offers(ctx context.Context, written string) ([]DomainOffer, error)
+	Offers(ctx context.Context, written string) ([]domains.Offer, error)
 	// Zones lists the zones that are sold.
-	Zones(ctx context.Context) ([]DomainZone, error)
+	Zones(ctx context.Context) ([]domains.Zone, error)
 }
 
-// DomainOffer is a name and whether it can be registered. Price is that of the first period, Renew of each further year.
-type DomainOffer struct {
-	Name         string
-	Free         bool
-	Price, Renew string
-	Reason       string // why it is not free, as the interface names it
+// OrderDomain is the way to the order of a service with a name.
+func (v view) OrderDomain(name string) string {
+	return v.Order("/panel/order?register=1&domain=" + url.QueryEscape(name))
 }
 
-// Order is the address at which the name is ordered with a service.
-func (o DomainOffer) Order() string {
-	return "/panel/order?register=1&domain=" + url.QueryEscape(o.Name)
+// KnowsReason reports whether there is a text about why a name is not free.
+func (view) KnowsReason(reason string) bool {
+	return i18n.Has(i18n.Fallback, "webui.domains.reason_"+reason)
 }
-
-// Known reports whether there is a text about the reason.
-func (o DomainOffer) Known() bool { return i18n.Has(i18n.Fallback, "webui.domains.reason_"+o.Reason) }
-
-// DomainZone is what names of a zone cost.
-type DomainZone struct{ Name, Price, Renew string }
 
 type domainData struct {
 	Question string
-	Offers   []DomainOffer
-	Zones    []DomainZone
+	Offers   []domains.Offer
+	Zones    []domains.Zone
 }
 
 func (ui *UI) domainRoutes(mux *http.ServeMux) {

@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"strconv"
 
+	"stead.dev/stead/internal/commerce/catalog"
 	"stead.dev/stead/internal/content/articles"
 	"stead.dev/stead/internal/platform/api"
 	"stead.dev/stead/internal/platform/i18n"
@@ -13,7 +14,7 @@ import (
 )
 
 type frontData struct {
-	Products []Product
+	Products []catalog.Shown
 	Demo     *Demo
 	// Domains reports whether there is a search for domains; Question is what its field begins with.
 	Domains   bool
@@ -67,36 +68,13 @@ func (ui *UI) frontQuestions(ctx context.Context) ([]articleRow, error) {
 	return rows, nil
 }
 
-// Shortest is the plan's shortest period.
-func (p Plan) Shortest() Period {
-	if len(p.Periods) == 0 {
-		return Period{}
+// OrderPlan is the way to the order of a plan for a number of months; 0 is its shortest period.
+func (v view) OrderPlan(slug string, months int) string {
+	query := url.Values{"plan": {slug}}
+	if months > 0 {
+		query.Set("period", strconv.Itoa(months))
 	}
-	return p.Periods[0]
-}
-
-// Longer are the other periods.
-func (p Plan) Longer() []Period {
-	if len(p.Periods) == 0 {
-		return nil
-	}
-	return p.Periods[1:]
-}
-
-// Order is the address at which the plan is ordered.
-func (p Plan) Order() string { return "/panel/order?plan=" + url.QueryEscape(p.Slug) }
-
-// Pay is what the first period costs.
-func (p Period) Pay() string {
-	if p.FirstPrice != "" {
-		return p.FirstPrice
-	}
-	return p.Price
-}
-
-// Order is the address at which a plan is ordered for the period.
-func (p Period) Order(plan string) string {
-	return "/panel/order?period=" + strconv.Itoa(p.Months) + "&plan=" + url.QueryEscape(plan)
+	return v.Order("/panel/order?" + query.Encode())
 }
 
 // Order is the way to an address of the panel at which something is ordered: a visitor without a session registers first, and
@@ -147,23 +125,23 @@ type comparedLimit struct {
 }
 
 // Comparison compares plans, one row for each limit.
-func (v view) Comparison(plans []Plan) []comparedLimit {
+func (v view) Comparison(plans []catalog.ShownPlan) []comparedLimit {
 	rows := []struct {
 		label string
-		of    func(p Plan) string
+		of    func(p catalog.ShownPlan) string
 	}{
-		{"disk", func(p Plan) string { return v.Space(p.DiskMB) }},
-		{"traffic", func(p Plan) string { return v.Traffic(p.BandwidthGB) }},
-		{"sites", func(p Plan) string { return v.Limit(p.Sites) }},
-		{"domains", func(p Plan) string { return v.Limit(p.Domains) }},
-		{"databases", func(p Plan) string { return v.Limit(p.Databases) }},
-		{"mailboxes", func(p Plan) string { return v.Limit(p.Mailboxes) }},
-		{"ftp", func(p Plan) string { return v.Limit(p.FTPAccounts) }},
-		{"cron", func(p Plan) string { return v.Limit(p.CronJobs) }},
-		{"backups", func(p Plan) string { return v.Limit(p.Backups) }},
-		{"memory", func(p Plan) string { return v.Space(p.MemoryMB) }},
-		{"monitors", func(p Plan) string { return v.Limit(p.Monitors) }},
-		{"uptime", func(p Plan) string {
+		{"disk", func(p catalog.ShownPlan) string { return v.Space(p.Limits.DiskMB) }},
+		{"traffic", func(p catalog.ShownPlan) string { return v.Traffic(p.Limits.BandwidthGB) }},
+		{"sites", func(p catalog.ShownPlan) string { return v.Limit(p.Limits.Sites) }},
+		{"domains", func(p catalog.ShownPlan) string { return v.Limit(p.Limits.Domains) }},
+		{"databases", func(p catalog.ShownPlan) string { return v.Limit(p.Limits.Databases) }},
+		{"mailboxes", func(p catalog.ShownPlan) string { return v.Limit(p.Limits.Mailboxes) }},
+		{"ftp", func(p catalog.ShownPlan) string { return v.Limit(p.Limits.FTPAccounts) }},
+		{"cron", func(p catalog.ShownPlan) string { return v.Limit(p.Limits.CronJobs) }},
+		{"backups", func(p catalog.ShownPlan) string { return v.Limit(p.Limits.Backups) }},
+		{"memory", func(p catalog.ShownPlan) string { return v.Space(p.Limits.MemoryMB) }},
+		{"monitors", func(p catalog.ShownPlan) string { return v.Limit(p.Limits.Monitors) }},
+		{"uptime", func(p catalog.ShownPlan) string {
 			if p.Uptime == "" {
 				return "–"
 			}

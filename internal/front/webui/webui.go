@@ -21,6 +21,7 @@ import (
 	"strings"
 	"time"
 
+	"stead.dev/stead/internal/commerce/catalog"
 	"stead.dev/stead/internal/content/articles"
 	"stead.dev/stead/internal/content/reviews"
 	"stead.dev/stead/internal/content/status"
@@ -97,32 +98,7 @@ type Demo struct{ Email, Password string }
 // Catalog lists the products on sale.
 type Catalog interface {
 	// Shelf lists the products on sale in the context's language and currency.
-	Shelf(ctx context.Context) ([]Product, error)
-}
-
-// Product is one product on the shelf.
-type Product struct {
-	Name, Description string
-	Features          []string
-	Plans             []Plan
-}
-
-// Plan is one way to buy a product.
-type Plan struct {
-	Slug, Name string
-	Periods    []Period // the shortest first
-	// The limits of the plan; -1 means unlimited.
-	DiskMB, BandwidthGB, Sites, Domains, Databases, Mailboxes, FTPAccounts, CronJobs, Backups, MemoryMB, Monitors int64
-	// Uptime is what the plan promises, such as "99.900" percent; it may be empty.
-	Uptime string
-}
-
-// Period is what a plan costs for a number of months. Prices are formatted, such as "$3.00"; FirstPrice, when not empty,
-// is the price of the first period.
-type Period struct {
-	Months                   int
-	Price, FirstPrice, Month string
-	SavedPercent             int
+	Shelf(ctx context.Context) ([]catalog.Shown, error)
 }
 
 // UI serves the pages.

@@ -16,12 +16,14 @@ import (
 	"testing"
 	"time"
 
+	"stead.dev/stead/internal/commerce/catalog"
 	"stead.dev/stead/internal/content/reviews"
 	"stead.dev/stead/internal/content/status"
 	"stead.dev/stead/internal/content/templates"
 	"stead.dev/stead/internal/front/webui"
 	"stead.dev/stead/internal/identity/account"
 	"stead.dev/stead/internal/identity/notifications"
+	"stead.dev/stead/internal/names/domains"
 	"stead.dev/stead/internal/platform/api"
 	"stead.dev/stead/internal/platform/auth"
 	"stead.dev/stead/internal/platform/brand"
@@ -112,23 +114,26 @@ func (h hostings) OneHosting(_ context.Context, accountID, id int64) (webui.Host
 	return webui.Hosting{}, fault.NotFound.New()
 }
 
-type shelf []webui.Product
+type shelf []catalog.Shown
 
-func (s shelf) Shelf(context.Context) ([]webui.Product, error) { return s, nil }
+func (s shelf) Shelf(context.Context) ([]catalog.Shown, error) { return s, nil }
+
+// dollars is money as pages show it.
+func dollars(text string) money.Money { return money.Money{Display: text} }
 
 // names is a shop in which shop.com alone is free.
 type names struct{}
 
-func (names) Offers(_ context.Context, written string) ([]webui.DomainOffer, error) {
-	return []webui.DomainOffer{
-		{Name: "shop.com", Free: true, Price: "$12.00", Renew: "$14.00"},
+func (names) Offers(_ context.Context, written string) ([]domains.Offer, error) {
+	return []domains.Offer{
+		{Name: "shop.com", Free: true, Price: dollars("$12.00"), Renew: dollars("$14.00")},
 		{Name: written, Reason: "taken"},
 		{Name: "shop.uz", Reason: "a reason of tomorrow"},
 	}, nil
 }
 
-func (names) Zones(context.Context) ([]webui.DomainZone, error) {
-	return []webui.DomainZone{{Name: "com", Price: "$12.00", Renew: "$14.00"}}, nil
+func (names) Zones(context.Context) ([]domains.Zone, error) {
+	return []domains.Zone{{Name: "com", Register: dollars("$12.00"), Renew: dollars("$14.00")}}, nil
 }
 
 // readers are the owners of all accounts.
@@ -187,6 +192,7 @@ func newSite(t *testing.T) *site {
 		DB: d, Clock: clk, Events: &outboxtest.Recorder{}, Log: log, Machines: oneMachine{}, Audience: oneMachine{}, Parts: []string{status.API},
 		Queue: jobs.Discard{}, Mailer: s.post, Box: box, Limiter: throttle.New(d, clk), BaseURL: s.url, Brand: brand.Fixed(brand.Brand{Name: "Stead & Sons"}), Letters: &mailer.Writer{Brand: brand.Fixed(brand.Brand{Name: "Stead & Sons"}), BaseURL: s.url},
 	})
+	first := dollars("$1.00")
 	var gallery templates.Config
 	gallery.DB = d
 	rates, err := money.NewRates(map[money.Currency]money.Rate{money.UZS: 12_500 * money.MicrosPerUnit})
@@ -207,15 +213,15 @@ func newSite(t *testing.T) *site {
 		Rates:      func() *money.Rates { return rates },
 		Currency:   money.USD,
 		Demo:       &webui.Demo{Email: "demo@example.com", Password: "demo password"},
-		Catalog: shelf{{Name: "Hosting <b>", Features: []string{"Quick & quiet"}, Plans: []webui.Plan{
+		Catalog: shelf{{Name: "Hosting <b>", Features: []string{"Quick & quiet"}, Plans: []catalog.ShownPlan{
 			{
-				Slug: "start", Name: "Start", DiskMB: 512, BandwidthGB: 10, Sites: 1, MemoryMB: 20480, Uptime: "99.900",
-				Periods: []webui.Period{
-					{Months: 1, Price: "$3.00", FirstPrice: "$1.00", Month: "$3.00"},
-					{Months: 12, Price: "$30.00", Month: "$2.50", SavedPercent: 16},
+				Slug: "start", Name: "Start", Limits: catalog.Limits{DiskMB: 512, BandwidthGB: 10, Sites: 1, MemoryMB: 20480}, Uptime: "99.900",
+				Periods: []catalog.ShownPeriod{
+					{Months: 1, Price: dollars("$3.00"), FirstPeriod: &first, Month: dollars("$3.00")},
+					{Months: 12, Price: dollars("$30.00"), Month: dollars("$2.50"), SavedPercent: 16},
 				},
 			},
-			{Slug: "most", Name: "Most", DiskMB: -1, BandwidthGB: -1, Sites: -1, Periods: []webui.Period{{Months: 1, Price: "$5.00", Month: "$5.00"}}},
+			{Slug: "most", Name: "Most", Limits: catalog.Limits{DiskMB: -1, BandwidthGB: -1, Sites: -1}, Periods: []catalog.ShownPeriod{{Months: 1, Price: dollars("$5.00"), Month: dollars("$5.00")}}},
 		}}},
 	}).Routes(mux)
 	return s

@@ -11,13 +11,14 @@ import (
 // shopZones is in how many zones a word without one is searched.
 const shopZones = 6
 
-// Offer is a name as the shop front shows it to everybody.
+// Offer is a name as the shop front shows it to everybody, with prices in the display currency of the context.
 type Offer struct {
-	Availability
-	// Unicode is the name as people write it.
-	Unicode string
-	// Renew is what each further year costs; it says nothing where Price is nil.
-	Renew money.USDCents
+	// Name is written as people write it.
+	Name string
+	// Free names can be registered: Price is that of the first period, Renew of each further year.
+	Free         bool
+	Price, Renew money.Money
+	Reason       string // why it is not free, as the interface says it
 }
 
 // Offers checks what a visitor typed: a name, with its label in other zones, or a single word in the zones that are sold.
@@ -43,13 +44,13 @@ func (s *Service) Offers(ctx context.Context, written string) ([]Offer, error) {
 	}
 	offers := make([]Offer, len(all))
 	for i, a := range all {
-		offers[i] = Offer{Availability: a, Unicode: domainname.Unicode(a.Name)}
+		offers[i] = Offer{Name: domainname.Unicode(a.Name), Free: a.Price != nil, Reason: a.Reason}
 		if a.Price != nil {
 			_, zone, err := named(ctx, s.DB, a.Name)
 			if err != nil {
 				return nil, err
 			}
-			offers[i].Renew = zone.Retail.Renew
+			offers[i].Price, offers[i].Renew = money.Wire(ctx, *a.Price), money.Wire(ctx, zone.Retail.Renew)
 		}
 	}
 	return offers, nil
@@ -57,8 +58,8 @@ func (s *Service) Offers(ctx context.Context, written string) ([]Offer, error) {
 
 // Zone is what a zone costs everybody: a registration for its shortest period, and each further year.
 type Zone struct {
-	Unicode         string
-	Register, Renew money.USDCents
+	Name            string // as people write it
+	Register, Renew money.Money
 }
 
 // Zones lists the zones that are sold.
@@ -70,7 +71,7 @@ func (s *Service) Zones(ctx context.Context) ([]Zone, error) {
 		if err != nil {
 			return nil, err
 		}
-		zones[i] = Zone{Unicode: domainname.Unicode(z.TLD), Register: register, Renew: z.Retail.Renew}
+		zones[i] = Zone{Name: domainname.Unicode(z.TLD), Register: money.Wire(ctx, register), Renew: money.Wire(ctx, z.Retail.Renew)}
 	}
 	return zones, err
 }
