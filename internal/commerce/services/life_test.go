@@ -354,13 +354,29 @@ func TestARenewalByHandEndsWhatFailed(t *testing.T) {
 		w.Clk.Set(w.record(id).ExpiresAt.Add(-2 * day))
 		w.live()
 		w.Exec(`INSERT INTO test_purse (account_id, balance) VALUES (1, 499)`)
-		w.In(func(ctx context.Context, tx *db.Tx) error {
-			_, err := w.sold.Renew(ctx, tx, 1, id)
-			return err
-		})
+		if err := w.renew(id); err != nil {
+			t.Fatal(err)
+		}
 		w.pay(1, 10_000)
 		w.live()
 		w.Same("charges", []string{"499"}, w.Texts(`SELECT CAST(amount AS TEXT) FROM test_sales`))
+	})
+}
+
+// renew pays the next period of a service of account 1.
+func (w *world) renew(id int64) error {
+	return w.DB.InTx(w.T.Context(), func(ctx context.Context, tx *db.Tx) error {
+		r, err := w.Find(ctx, tx, 1, id)
+		if err != nil {
+			return err
+		}
+		leave, err := w.EnterTime(ctx, tx, r)
+		if err != nil {
+			return err
+		}
+		defer leave()
+		refused, err := w.sold.RenewAll(ctx, tx, []Row{r})
+		return errors.Join(append(refused, err)...)
 	})
 }
 

@@ -155,12 +155,7 @@ func TestAServiceEndsWithItsPaidTime(t *testing.T) {
 		on := true
 		for name, back := range map[string]func(id int64) error{
 			"renews by itself": func(id int64) error { return w.Note(t.Context(), 1, id, Notes{AutoRenew: &on}) },
-			"renewed": func(id int64) error {
-				return w.DB.InTx(t.Context(), func(ctx context.Context, tx *db.Tx) error {
-					_, err := w.sold.Renew(ctx, tx, 1, id)
-					return err
-				})
-			},
+			"renewed":          w.renew,
 		} {
 			id := w.active(servicestest.Ask("x" + strings.Map(letters, name) + ".test"))
 			if err := errors.Join(w.ends(id, true), back(id)); err != nil {

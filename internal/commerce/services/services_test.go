@@ -24,7 +24,6 @@ import (
 // Sold is package billing, as far as these tests ask it.
 type Sold interface {
 	Billing
-	Renew(ctx context.Context, tx *db.Tx, accountID, id int64) (int64, error)
 	Extend(ctx context.Context, tx *db.Tx, id int64, price money.USDCents, raises map[string]int64) (bool, error)
 	ApplyTariffs(ctx context.Context) error
 	PaidTimes(ctx context.Context, q db.Querier, id int64, from, to time.Time) ([]sale.PaidTime, error)

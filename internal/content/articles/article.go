@@ -26,9 +26,6 @@ var categories = map[Kind][]string{
 	Post: {"guides", "comparison", "tips", "news"},
 }
 
-// Categories lists the categories of a kind in the order in which they are shown.
-func Categories(k Kind) []string { return slices.Clone(categories[k]) }
-
 // CategoryName is the name of a category of a kind in every language.
 func CategoryName(k Kind, category string) i18n.Text {
 	family := map[Kind]string{Help: "articles.kb.", Post: "articles.blog."}[k]

@@ -223,16 +223,6 @@ func WithRates(ctx context.Context, rates *Rates) context.Context {
 	return context.WithValue(ctx, contextKey{}, d)
 }
 
-// CurrencyOf returns the display currency of the context; USD where none was chosen.
-func CurrencyOf(ctx context.Context) Currency {
-	return displayOf(ctx).currency
-}
-
-// RatesOf returns the table of the context; DollarsOnly where none was set.
-func RatesOf(ctx context.Context) *Rates {
-	return displayOf(ctx).rates
-}
-
 // Wire renders cents for the caller of ctx.
 func Wire(ctx context.Context, cents USDCents) Money {
 	d := displayOf(ctx)

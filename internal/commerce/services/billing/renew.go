@@ -201,13 +201,6 @@ func expected(ctx context.Context, seen *money.USDCents, now money.USDCents) err
 	return ErrPriceChanged.With(fault.Fields{"price": money.Wire(ctx, now)})
 }
 
-// Renew pays the next period of one of an account's services at the price of now, as automatic renewals do, and
-// answers the id of the order.
-func (s *Service) Renew(ctx context.Context, tx *db.Tx, accountID, id int64) (int64, error) {
-	_, orderID, err := s.renew(ctx, tx, accountID, id, renewalWish{})
-	return orderID, err
-}
-
 // renew pays the next period of one of the account's services and answers what was bought by which order.
 func (s *Service) renew(ctx context.Context, tx *db.Tx, accountID, id int64, w renewalWish) (renewal, int64, error) {
 	r, err := s.Services.Find(ctx, tx, accountID, id)
