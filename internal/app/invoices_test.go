@@ -165,6 +165,8 @@ func TestTheBooksAndTheWalletSayTheSame(t *testing.T) {
 		}
 		agree("after a renewal")
 
+		ip := w.id(a.post(t, w.owner.token, fmt.Sprintf("/api/v1/services/%d/addons", w.service), `{"key": "dedicated_ip"}`))
+		agree("with an add-on that operators have to make")
 		dearer := w.aTariff()
 		change := fmt.Sprintf("/api/v1/services/%d/tariff", w.service)
 		var moved struct {
@@ -185,6 +187,10 @@ func TestTheBooksAndTheWalletSayTheSame(t *testing.T) {
 			t.Errorf("the change back gave %d, and said %+v", got, moved)
 		}
 		agree("after the change back")
+		if err := a.admin.RefuseAddon(t.Context(), ip); err != nil {
+			t.Error(err)
+		}
+		agree("after the add-on was refused")
 
 		first := *order.InvoiceID
 		before = w.balance(w.owner)

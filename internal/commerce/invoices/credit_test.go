@@ -161,6 +161,39 @@ func TestTheRestOfAServicesTimeIsCreditedOfItsInvoicesTheNewestFirst(t *testing.
 	})
 }
 
+func TestNoCreditIsOfAnOrderThatIsNotMadeYet(t *testing.T) {
+	t.Parallel()
+	each(t, func(w *world, _ *clock.Fake) {
+		plan, waiting := w.sell(1, 1, 9, 1000), w.sell(1, 2, 9, 500)
+		w.held = []int64{2}
+		w.must(func(ctx context.Context, tx *db.Tx) error {
+			back, byOrder, err := w.CreditService(ctx, tx, 1, 9, 300)
+			if want := map[int64]money.USDCents{1: 336}; back != 336 || !maps.Equal(byOrder, want) {
+				t.Errorf("%d is given back, of the orders %v", back, byOrder)
+			}
+			return err
+		})
+		if left := w.get(plan.id).left(); left != 784 {
+			t.Errorf("%d is left of the plan's invoice", left)
+		}
+		// The operator refuses it: all of it comes back, and its invoice says so.
+		w.must(func(ctx context.Context, tx *db.Tx) error { return w.CancelOrder(ctx, tx, 2) })
+		rows, _, err := list(t.Context(), w.DB, 1, CreditNote, pageOne)
+		if err != nil || len(rows) != 2 || rows[0].total != 560 || *rows[0].corrects != waiting.id {
+			t.Errorf("%+v %v", rows, err)
+		}
+		// Once it is made, it is the newest of which something can be taken back.
+		made := w.sell(1, 3, 9, 500)
+		w.must(func(ctx context.Context, tx *db.Tx) error {
+			_, _, err := w.CreditService(ctx, tx, 1, 9, 300)
+			return err
+		})
+		if left := w.get(made.id).left(); left != 224 {
+			t.Errorf("%d is left of the add-on's invoice", left)
+		}
+	})
+}
+
 func TestATopUpHasAReceiptAndWhatIsTakenBackACreditNote(t *testing.T) {
 	t.Parallel()
 	each(t, func(w *world, _ *clock.Fake) {

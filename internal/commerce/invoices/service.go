@@ -34,11 +34,13 @@ type Accounts interface {
 	Accounts(ctx context.Context, q db.Querier, accountIDs []int64) (map[int64]Account, error)
 }
 
-// Orders show what awaits its payment.
+// Orders show what awaits its payment, and what is not made yet.
 type Orders interface {
 	// Awaiting is a pending order of the account as its invoice would be now, and until when it can be paid. One that
 	// is not there, or is not pending, is not_found.
 	Awaiting(ctx context.Context, q db.Querier, accountID, orderID int64) (sale.Bill, time.Time, error)
+	// Held returns those of orders that are paid and not made yet: their money is held and may come back as a whole.
+	Held(ctx context.Context, q db.Querier, orderIDs []int64) ([]int64, error)
 }
 
 // Topups find them.
@@ -297,7 +299,8 @@ func (s *Service) cancelOrder(ctx context.Context, tx *db.Tx, orderID int64) err
 // CreditService credits what is left of a service's paid time when it moves to a cheaper plan: a price, of which it
 // answers what is to be given back, the tax that was added to it being part of that, and of which orders it is. It is
 // taken off the invoices of the service, the newest first. What no invoice covers was paid before there were any, and
-// is given back as it is.
+// is given back as it is. Invoices of orders that are not made yet are left alone: when such an order fails, all that it
+// cost comes back.
 func (s *Service) CreditService(
 	ctx context.Context, tx *db.Tx, accountID, serviceID int64, price money.USDCents,
 ) (total money.USDCents, byOrder map[int64]money.USDCents, err error) {
@@ -305,10 +308,21 @@ func (s *Service) CreditService(
 	if err != nil {
 		return 0, nil, fmt.Errorf("invoices: of service %d: %w", serviceID, err)
 	}
+	ids := make([]int64, len(open))
+	for i, r := range open {
+		ids[i] = *r.orderID // an invoice of a service is that of an order
+	}
+	held, err := s.Orders.Held(ctx, tx, ids)
+	if err != nil {
+		return 0, nil, fmt.Errorf("invoices: of service %d: %w", serviceID, err)
+	}
 	byOrder = map[int64]money.USDCents{}
 	for _, r := range open {
 		if price == 0 {
 			break
+		}
+		if slices.Contains(held, *r.orderID) {
+			continue
 		}
 		p, err := r.partOfPrice(price)
 		if err != nil {

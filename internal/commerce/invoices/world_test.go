@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -38,6 +39,7 @@ type world struct {
 	told   []outbox.Event
 	topups map[int64]sale.Receipt
 	bill   sale.Bill // that awaits payment, order 77 of account 1
+	held   []int64   // orders that are not made yet
 }
 
 func newWorld(t *testing.T, d *db.DB, clk *clock.Fake) *world {
@@ -105,6 +107,16 @@ func (w *world) Awaiting(_ context.Context, _ db.Querier, accountID, orderID int
 		return sale.Bill{}, time.Time{}, fault.NotFound.New()
 	}
 	return w.bill, testkit.Start.AddDate(0, 0, 7), nil
+}
+
+// Held implements Orders.
+func (w *world) Held(_ context.Context, _ db.Querier, orderIDs []int64) (held []int64, err error) {
+	for _, id := range orderIDs {
+		if slices.Contains(w.held, id) {
+			held = append(held, id)
+		}
+	}
+	return held, nil
 }
 
 func (w *world) in(f func(ctx context.Context, tx *db.Tx) error) error {

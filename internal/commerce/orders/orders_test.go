@@ -557,10 +557,19 @@ func TestAFailedOrderGivesTheMoneyBackOnce(t *testing.T) {
 		id := w.orderOf(2, "shop.test")
 		w.paid(id)
 		w.same("balance while held", int64(150), w.balance())
+		held := func(ids ...int64) []int64 {
+			found, err := w.Held(t.Context(), d, ids)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return found
+		}
+		w.same("held", []int64{id}, held(id, w.order("unpaid.test")))
 		for range 2 {
 			w.in(func(ctx context.Context, tx *db.Tx) error { return w.Fail(ctx, tx, id, "panel_unreachable") })
 		}
 		w.same("status", Refunded, w.state(id))
+		w.same("held when it failed", 0, len(held(id)))
 		w.same("balance", int64(500), w.balance())
 		w.same("sold", int64(0), w.number(`SELECT sold FROM test_stock WHERE plan_id = 2`))
 		w.same("events", []string{"order.created", "order.paid", "order.failed", "order.refunded"}, w.told(id))

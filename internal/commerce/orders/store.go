@@ -220,3 +220,15 @@ func overdue(ctx context.Context, q db.Querier, now time.Time, limit int) ([]int
 		return id, err
 	}, `SELECT id FROM orders WHERE status = 'pending' AND expires_at <= $1 ORDER BY expires_at LIMIT $2`, now, limit)
 }
+
+// processing lists those of orders that are being made.
+func processing(ctx context.Context, q db.Querier, ids []int64) ([]int64, error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	in, args := db.In(q, 1, ids)
+	return db.Collect(ctx, q, func(row db.Row) (id int64, err error) {
+		err = row.Scan(&id)
+		return id, err
+	}, `SELECT id FROM orders WHERE id `+in+` AND status = 'processing'`, args...)
+}
