@@ -40,8 +40,8 @@ func (*Service) LockOwn(ctx context.Context, tx *db.Tx, accountID, id int64) (Ro
 	return lockOwn(ctx, tx, accountID, id)
 }
 
-// LockUnchanged locks services that were read without a lock, and refuses when what the price of one depends on has changed
-// since.
+// LockUnchanged locks services that were read without a lock, and refuses when something has changed since on which the price
+// of one depends, or whether it goes on: a renewal that was waited for must not undo what its owner has ordered meanwhile.
 func (*Service) LockUnchanged(ctx context.Context, tx *db.Tx, before []Row) ([]Row, error) {
 	locked, err := lockAll(ctx, tx, idsOf(before))
 	if err != nil {
@@ -50,6 +50,7 @@ func (*Service) LockUnchanged(ctx context.Context, tx *db.Tx, before []Row) ([]R
 	for i, r := range locked {
 		was := before[i] //nolint:gosec // lockAll returns one for each id
 		same := r.Status == was.Status && r.PlanID == was.PlanID && r.ExpiresAt.Equal(*was.ExpiresAt) &&
+			r.autoRenew == was.autoRenew && r.endsAtExpiry == was.endsAtExpiry &&
 			r.AddonPrice == was.AddonPrice && r.AddonLimits == was.AddonLimits &&
 			(r.PendingPlanID == nil) == (was.PendingPlanID == nil) &&
 			(r.PendingPlanID == nil || *r.PendingPlanID == *was.PendingPlanID)

@@ -114,17 +114,22 @@ func TestAServiceThatChangesWhileItIsPaidIsAConflict(t *testing.T) {
 	engines(t, func(t *testing.T, w *world) {
 		id := w.active(servicestest.Ask("a.test"))
 		before := w.record(id)
-		err := w.DB.InTx(t.Context(), func(ctx context.Context, tx *db.Tx) error {
-			w.Till.Again = func() { // as another renewal that was faster
-				if _, err := tx.Exec(ctx, `UPDATE services SET expires_at = expires_at + 1 WHERE id = $1`, id); err != nil {
-					t.Fatal(err)
+		for _, change := range []string{
+			`expires_at = expires_at + 1`, // as another renewal that was faster
+			`auto_renew = FALSE`, `ends_at_expiry = TRUE`,
+		} {
+			err := w.DB.InTx(t.Context(), func(ctx context.Context, tx *db.Tx) error {
+				w.Till.Again = func() {
+					if _, err := tx.Exec(ctx, `UPDATE services SET `+change+` WHERE id = $1`, id); err != nil {
+						t.Fatal(err)
+					}
 				}
+				_, _, err := w.renew(ctx, tx, 1, id, renewalWish{})
+				return err
+			})
+			if !errors.Is(err, fault.Conflict) || !w.record(id).ExpiresAt.Equal(*before.ExpiresAt) {
+				t.Errorf("%s: %v", change, err)
 			}
-			_, _, err := w.renew(ctx, tx, 1, id, renewalWish{})
-			return err
-		})
-		if !errors.Is(err, fault.Conflict) || !w.record(id).ExpiresAt.Equal(*before.ExpiresAt) {
-			t.Errorf("error = %v", err)
 		}
 	})
 }
