@@ -131,7 +131,7 @@ func (s *Service) renewedPlan(ctx context.Context, q db.Querier, r services.Row,
 	if err := r.Renewable(); err != nil {
 		return renewal{}, err
 	}
-	own := months == 0
+	own := months == 0 || months == r.PeriodMonths
 	if own {
 		months = r.PeriodMonths
 	}

@@ -69,3 +69,28 @@ func TestAPaidTariffChangeIsSettledByAChangeNow(t *testing.T) {
 		}
 	})
 }
+
+// TestAServicesOwnPeriodIsRenewedHoweverItIsNamed: of a plan that was to come and was withdrawn, the present one is renewed, also
+// where a client writes the period out.
+func TestAServicesOwnPeriodIsRenewedHoweverItIsNamed(t *testing.T) {
+	t.Parallel()
+	engines(t, func(t *testing.T, w *world) {
+		n := servicestest.Ask("a.test")
+		n.PeriodMonths, n.RenewPrice = 12, 4990
+		id := w.active(n)
+		w.Exec(`UPDATE services SET pending_plan_id = 6, pending_plan_at = expires_at WHERE id = $1`, id) // is not sold
+		for _, body := range []string{`{"dry_run":true}`, `{"dry_run":true,"period_months":12}`} {
+			if status, quote := w.Post("own", id, "renew", body); status != 200 || quote["plan_id"] != 3.0 {
+				t.Errorf("%s: %d %v", body, status, quote)
+			}
+		}
+		w.refuses(id, "renew", `{"period_months":1}`, 422, "renewal_not_allowed") // the plan that comes is asked for another period
+		if status, answer := w.Post("own", id, "renew", `{"period_months":12}`); status != 200 {
+			t.Fatalf("%d %v", status, answer)
+		}
+		w.Same("the sale", []int64{3, 4990}, []int64{w.Till.Sales[0].PlanID, int64(w.Till.Sales[0].Price)})
+		if r := w.record(id); r.PendingPlanID != nil || count(w.Told(id), "service.tariff_change_failed") != 1 {
+			t.Errorf("%+v, told %v", r, w.Told(id))
+		}
+	})
+}
