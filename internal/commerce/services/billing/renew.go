@@ -157,11 +157,34 @@ func (s *Service) renewedPlan(ctx context.Context, q db.Querier, r services.Row,
 	if !offer.Available {
 		return w, services.ErrRenewalNotAllowed.Wrapf("billing: plan %d is not sold for other periods", w.planID)
 	}
+	switch over, err := s.waitingExceeds(ctx, q, r, w.planID, offer); {
+	case err != nil:
+		return w, err
+	case over && own: // as with a plan that is no longer sold
+		r.PendingPlanID = nil
+		return s.renewedPlan(ctx, q, r, 0)
+	case over:
+		return w, services.ErrRenewalNotAllowed.Wrapf("billing: service %d uses more than plan %d allows", r.ID, w.planID)
+	}
+	if r.PendingPrice != nil && *r.PendingPrice < r.RenewPrice-r.AddonPrice && (pendingPaid(r) || months > r.PeriodMonths) {
+		// It may stay on its dearer plan when it uses more than the cheaper one allows by then; more than one period is not risked.
+		return w, services.ErrRenewalNotAllowed.Wrapf("billing: plan %d, which comes, is cheaper, and is paid for one period until then", w.planID)
+	}
 	w.planName, w.planPrice = offer.PlanName, offer.Price
 	if months == r.PeriodMonths && r.PendingPrice != nil { // the price that its owner agreed to
 		w.planPrice = *r.PendingPrice
 	}
 	return w, nil
+}
+
+// waitingExceeds reports whether a service whose next period is to be paid for the plan that waits uses more than that plan
+// allows. Once a period is paid for it, that is asked when the plan comes.
+func (s *Service) waitingExceeds(ctx context.Context, q db.Querier, r services.Row, planID int64, offer sale.Offer) (bool, error) {
+	if planID == r.PlanID || pendingPaid(r) {
+		return false, nil
+	}
+	over, err := s.exceeded(ctx, q, r, offer)
+	return len(over) > 0, err
 }
 
 // priced completes a quote with what is renewed beside the plan, and the tax.

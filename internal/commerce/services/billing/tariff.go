@@ -72,12 +72,26 @@ func (s *Service) quoteTariff(ctx context.Context, q db.Querier, r services.Row,
 	if t.toGive, err = s.gross(ctx, q, r.AccountID, t.credit); err != nil {
 		return t, err
 	}
+	t.exceeded, err = beyond(r, offer, used)
+	return t, err
+}
+
+// beyond lists the limits that a service would have with a plan and that it is beyond.
+func beyond(r services.Row, offer sale.Offer, used map[string]int64) ([]exceeded, error) {
 	limits, err := r.RaisedBy(string(offer.Limits))
 	if err != nil {
-		return t, err
+		return nil, err
 	}
-	t.exceeded, err = exceeds(json.RawMessage(limits), used)
-	return t, err
+	return exceeds(json.RawMessage(limits), used)
+}
+
+// exceeded is beyond for what is known of the service's usage.
+func (s *Service) exceeded(ctx context.Context, q db.Querier, r services.Row, offer sale.Offer) ([]exceeded, error) {
+	used, err := s.Usages.Known(ctx, q, r.ID)
+	if err != nil {
+		return nil, err
+	}
+	return beyond(r, offer, used)
 }
 
 // movable tells whether the tariff of a service can change.
@@ -312,7 +326,7 @@ func (s *Service) move(ctx context.Context, tx *db.Tx, r services.Row, offer sal
 }
 
 // applyPending moves a service whose next period was paid for another plan, and has
-// begun, to that plan. A plan that is no longer to be had fails the change; the
+// begun, to that plan. A plan that is no longer to be had, or that allows less than the service uses, fails the change; the
 // service keeps its own, and what the other one cost more comes back.
 func (s *Service) applyPending(ctx context.Context, tx *db.Tx, id int64) error {
 	return s.Services.Change(ctx, tx, id, func(r services.Row) error { return s.applyDue(ctx, tx, r) })
@@ -333,15 +347,27 @@ func (s *Service) applyDue(ctx context.Context, tx *db.Tx, r services.Row) error
 		offer.Price = *r.PendingPrice
 	}
 	if err == nil {
-		err = tx.Savepoint(ctx, func(ctx context.Context) error { return s.move(ctx, tx, r, offer) })
+		err = tx.Savepoint(ctx, func(ctx context.Context) error { return s.moveWithin(ctx, tx, r, offer) })
 	}
-	if errors.Is(err, ErrTariffNotAllowed) || errors.Is(err, fault.Validation) {
+	if errors.Is(err, ErrTariffNotAllowed) || errors.Is(err, ErrDowngradeExceeds) || errors.Is(err, fault.Validation) {
 		if err := s.payBack(ctx, tx, r); err != nil {
 			return err
 		}
 		return s.Services.Emit(ctx, tx, "service.tariff_change_failed", r.ID, map[string]any{"pending_plan_id": r.PendingPlanID})
 	}
 	return err
+}
+
+// moveWithin is move for a service that may have come to use more than the plan allows since its owner chose it.
+func (s *Service) moveWithin(ctx context.Context, tx *db.Tx, r services.Row, offer sale.Offer) error {
+	over, err := s.exceeded(ctx, tx, r, offer)
+	if err == nil && len(over) > 0 {
+		err = ErrDowngradeExceeds.With(fault.Fields{"exceeded": over})
+	}
+	if err != nil {
+		return err
+	}
+	return s.move(ctx, tx, r, offer)
 }
 
 // payBack gives back what the time of a locked service was paid more than its own plan costs, for one that it does not
