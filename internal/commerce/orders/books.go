@@ -224,7 +224,7 @@ func (s *Service) Refund(ctx context.Context, tx *db.Tx, id int64, total money.U
 		err = s.giveBackCoupon(ctx, tx, o)
 	}
 	if serviceID := o.serviceID(); err == nil && serviceID != nil && o.ofPlans() > 0 {
-		err = s.Billing.TakeBack(ctx, tx, *serviceID, min(r.Price, o.ofPlans()))
+		err = s.Billing.TakeBack(ctx, tx, *serviceID, id, min(r.Price, o.ofPlans()))
 	}
 	return r, err
 }

@@ -191,7 +191,7 @@ func (yard) CancelPending(ctx context.Context, tx *db.Tx, id int64) error {
 	return err
 }
 
-func (yard) TakeBack(ctx context.Context, tx *db.Tx, id int64, price money.USDCents) error {
+func (yard) TakeBack(ctx context.Context, tx *db.Tx, id, _ int64, price money.USDCents) error {
 	_, err := tx.Exec(ctx, `UPDATE test_services SET domain = domain || ' less ' || $1 WHERE id = $2`, price.String(), id)
 	return err
 }

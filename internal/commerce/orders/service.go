@@ -52,8 +52,8 @@ type Services interface {
 
 // Billing knows what was paid for the time of services.
 type Billing interface {
-	// TakeBack counts a service's time as paid by so much less.
-	TakeBack(ctx context.Context, tx *db.Tx, serviceID int64, price money.USDCents) error
+	// TakeBack counts what an order has paid of a service's time as so much less.
+	TakeBack(ctx context.Context, tx *db.Tx, serviceID, orderID int64, price money.USDCents) error
 }
 
 // Config is what the section works with; all but ReservedDomains is needed.

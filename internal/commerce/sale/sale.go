@@ -127,6 +127,7 @@ type Extra struct {
 type PaidTime struct {
 	Start, End time.Time
 	Amount     money.USDCents
+	OrderID    int64 // that paid it; 0: none of ours
 }
 
 // Purchase is something that is paid now and delivered by a job.

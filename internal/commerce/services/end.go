@@ -188,7 +188,7 @@ func (s *Service) paidReturn(ctx context.Context, tx *db.Tx, r Row) (until time.
 // returned notes what was paid for a service that is back: its own plan, so another one that was to come with the next
 // renewal does not.
 func (s *Service) returned(ctx context.Context, tx *db.Tx, r Row, until time.Time) error {
-	if err := s.Billing.NotePaid(ctx, tx, r.ID, sale.PaidTime{Start: tx.Now, End: until, Amount: r.restorePrice}); err != nil {
+	if err := s.Billing.NotePaid(ctx, tx, r.ID, sale.PaidTime{Start: tx.Now, End: until, Amount: r.restorePrice, OrderID: *r.restoreOrderID}); err != nil {
 		return err
 	}
 	if err := setRestoreOrder(ctx, tx, r.ID, nil, r); err != nil {

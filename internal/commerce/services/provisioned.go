@@ -80,7 +80,7 @@ func (s *Service) activate(ctx context.Context, id int64, panelName string, acco
 			if err := s.open(ctx, tx, r, account, until); err != nil {
 				return err
 			}
-			if err := s.Billing.NotePaid(ctx, tx, id, sale.PaidTime{Start: tx.Now, End: until, Amount: r.firstPrice}); err != nil {
+			if err := s.Billing.NotePaid(ctx, tx, id, sale.PaidTime{Start: tx.Now, End: until, Amount: r.firstPrice, OrderID: r.orderID}); err != nil {
 				return err
 			}
 			return s.emitMove(ctx, tx, "service.provisioned", r)

@@ -309,12 +309,12 @@ func (s *Service) sellRenewals(ctx context.Context, tx *db.Tx, all []services.Ro
 	}
 	var (
 		before []services.Row
-		paid   []renewal
+		paid   []soldRenewal
 	)
 	for n, i := range of {
 		out[i].orderID, out[i].refusal = sold[n].OrderID, sold[n].Refusal
 		if sold[n].Refusal == nil {
-			before, paid = append(before, all[i]), append(paid, quotes[i])
+			before, paid = append(before, all[i]), append(paid, out[i])
 		}
 	}
 	if len(paid) == 0 {
@@ -324,7 +324,7 @@ func (s *Service) sellRenewals(ctx context.Context, tx *db.Tx, all []services.Ro
 }
 
 // renewPaid gives services the time that was paid for them.
-func (s *Service) renewPaid(ctx context.Context, tx *db.Tx, before []services.Row, paid []renewal) error {
+func (s *Service) renewPaid(ctx context.Context, tx *db.Tx, before []services.Row, paid []soldRenewal) error {
 	// The wallets' rows were locked by the sale: of two renewals at once the second one reads here what the first one made.
 	locked, err := s.Services.LockUnchanged(ctx, tx, before)
 	if err != nil {

@@ -249,10 +249,7 @@ func (s *Service) changeTariff(ctx context.Context, tx *db.Tx, accountID, id int
 	if value, err := worth(paid, tx.Now); err != nil || value != t.cost-t.charge+t.credit {
 		return t, 0, errors.Join(err, fault.Conflict.Wrapf("billing: the paid time of service %d changed meanwhile", id))
 	}
-	if err := cutPeriods(ctx, tx, id, paid, tx.Now); err != nil {
-		return t, 0, err
-	}
-	if err := insertRest(ctx, tx, id, tx.Now, *r.ExpiresAt, beganOf(paid), t.cost); err != nil {
+	if err := replaceRest(ctx, tx, id, paid, tx.Now, *r.ExpiresAt, orderID, t.cost-t.charge+t.credit, t.cost); err != nil {
 		return t, 0, err
 	}
 	return t, orderID, s.move(ctx, tx, r, t.offer)
@@ -386,17 +383,14 @@ func (s *Service) payBack(ctx context.Context, tx *db.Tx, r services.Row) error 
 	if err != nil || value <= own {
 		return err
 	}
-	_, err = s.sell(ctx, tx, sale.Sale{
+	orderID, err := s.sell(ctx, tx, sale.Sale{
 		AccountID: r.AccountID, ServiceID: r.ID, Kind: "tariff_change", Title: r.PlanName, Domain: r.Domain, PlanID: r.PlanID,
 		PeriodMonths: r.PeriodMonths, Price: own, Discount: own, Credit: value - own, ClientRef: r.ClientRef,
 	})
-	if err == nil {
-		err = cutPeriods(ctx, tx, r.ID, paid, tx.Now)
+	if err != nil {
+		return err
 	}
-	if err == nil {
-		err = insertRest(ctx, tx, r.ID, tx.Now, *r.ExpiresAt, beganOf(paid), own)
-	}
-	return err
+	return replaceRest(ctx, tx, r.ID, paid, tx.Now, *r.ExpiresAt, orderID, value, own)
 }
 
 const tariffBatch = 100

@@ -142,7 +142,7 @@ func TestTimeThatIsRefundedWhileItsTariffChangesIsAConflict(t *testing.T) {
 		id := w.active(n)
 		err := w.DB.InTx(t.Context(), func(ctx context.Context, tx *db.Tx) error {
 			w.Till.Again = func() { // as a refund that was faster
-				if err := w.TakeBack(ctx, tx, id, 400); err != nil {
+				if err := w.TakeBack(ctx, tx, id, n.OrderID, 400); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -478,8 +478,8 @@ func TestChangingBackAndForthEarnsNothing(t *testing.T) {
 		now := time.Date(2026, 1, 31, 10, 0, 0, 0, time.UTC)
 		first := money.USDCents(rapid.Int64Range(0, 2000).Draw(rt, "first")) // a promotion, or dearer than today
 		end := sale.AddMonths(now, 1)
-		paid := []period{{1, now, end, first, now}}
-		kept := first
+		paid := []period{{starts: now, ends: end, amount: first, order: 1, began: now}}
+		kept, order := first, int64(1)
 		price := money.USDCents(0)
 		least := money.USDCents(0) // what the time that passed cost, rounded down per step
 		started, since := false, now
@@ -510,15 +510,13 @@ func TestChangingBackAndForthEarnsNothing(t *testing.T) {
 				rt.Fatal(err)
 			}
 			kept += c - value
-			for i, p := range paid {
-				if p.starts.Before(now) && p.ends.After(now) {
-					paid[i].amount -= p.worth(now)
-					paid[i].ends = now
-				}
+			order++
+			next := settled(paid, now, order, value, c)
+			for i, p := range next {
+				next[i] = period{starts: now, ends: end, amount: p.amount, order: p.order, began: now}
 			}
-			paid = append(paid[:len(paid):len(paid)], period{2, now, end, c, now})
-			if len(paid) > 1 && !paid[len(paid)-2].starts.Before(now) {
-				paid = append(paid[:len(paid)-2], paid[len(paid)-1])
+			if paid = next; sumOf(paid) != c {
+				rt.Fatalf("the orders have paid %d of %d", sumOf(paid), c)
 			}
 			if kept < 0 {
 				rt.Fatalf("the customer got %d more than was paid", -kept)
@@ -528,6 +526,13 @@ func TestChangingBackAndForthEarnsNothing(t *testing.T) {
 			}
 		}
 	})
+}
+
+func sumOf(all []period) (sum money.USDCents) {
+	for _, p := range all {
+		sum += p.amount
+	}
+	return sum
 }
 
 func TestCostOfTime(t *testing.T) {

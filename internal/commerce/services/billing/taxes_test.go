@@ -99,11 +99,65 @@ func TestWhatWasGivenBackIsNotGivenBackByAnotherPlan(t *testing.T) {
 			}
 			return sum
 		}
-		for _, c := range []struct{ back, left money.USDCents }{{100, 898}, {500, 398}, {5000, 0}, {1, 0}} {
-			err := w.DB.InTx(t.Context(), func(ctx context.Context, tx *db.Tx) error { return w.TakeBack(ctx, tx, id, c.back) })
+		const renewed = 1001
+		for _, c := range []struct {
+			order      int64
+			back, left money.USDCents
+		}{
+			{renewed, 100, 898}, {n.OrderID, 300, 598}, {n.OrderID, 300, 399}, // no more than is left of what it paid
+			{4711, 10, 399}, // of it nothing is known, and all other time is of orders that are
+			{renewed, 5000, 0}, {renewed, 1, 0},
+		} {
+			err := w.DB.InTx(t.Context(), func(ctx context.Context, tx *db.Tx) error { return w.TakeBack(ctx, tx, id, c.order, c.back) })
 			if got := worthNow(); err != nil || got != c.left {
 				t.Errorf("after %d were given back the time is worth %d, want %d: %v", c.back, got, c.left, err)
 			}
 		}
+	})
+}
+
+// TestARefundTakesOnlyTheTimeThatItsOrderPaid: also after another plan took the place of it, and where orders are from before that
+// was noted.
+func TestARefundTakesOnlyTheTimeThatItsOrderPaid(t *testing.T) {
+	t.Parallel()
+	engines(t, func(t *testing.T, w *world) {
+		n := servicestest.Ask("a.test")
+		n.FirstPrice = 499
+		id := w.active(n)
+		first := *w.record(id).ExpiresAt
+		w.Post("own", id, "renew", `{}`)
+		const renewal, change = 1001, 1002
+		refund := func(order int64, price money.USDCents) {
+			w.In(func(ctx context.Context, tx *db.Tx) error { return w.TakeBack(ctx, tx, id, order, price) })
+		}
+		paid := func() map[int64]money.USDCents {
+			all, err := periodsAfter(t.Context(), w.DB, id, w.Clk.Now())
+			if err != nil {
+				t.Fatal(err)
+			}
+			by := map[int64]money.USDCents{}
+			for _, p := range all {
+				by[p.order] += p.worth(w.Clk.Now())
+			}
+			return by
+		}
+		w.Clk.Set(first) // the first period is over
+		refund(n.OrderID, 499)
+		w.Same("after a refund of time that is over", map[int64]money.USDCents{renewal: 499}, paid())
+
+		if status, answer := w.Post("own", id, "tariff", `{"plan_id":4}`); status != 200 {
+			t.Fatalf("%d %v", status, answer)
+		}
+		w.Same("after a change of plan", map[int64]money.USDCents{renewal: 499, change: 501}, paid())
+		refund(renewal, 200)
+		w.Same("after a refund of the renewal", map[int64]money.USDCents{renewal: 299, change: 501}, paid())
+		if status, answer := w.Post("own", id, "tariff", `{"plan_id":3}`); status != 200 || w.Till.Sales[2].Credit != 301 {
+			t.Fatalf("%d %v, sold %+v", status, answer, w.Till.Sales)
+		}
+		w.Same("after the change back", 499, int(paid()[renewal]+paid()[change]))
+
+		w.Exec(`UPDATE services_periods SET order_id = NULL WHERE service_id = $1`, id)
+		refund(n.OrderID, 100)
+		w.Same("of orders from before", map[int64]money.USDCents{0: 399}, paid())
 	})
 }
