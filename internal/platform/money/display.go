@@ -223,6 +223,11 @@ func WithRates(ctx context.Context, rates *Rates) context.Context {
 	return context.WithValue(ctx, contextKey{}, d)
 }
 
+// CurrencyOf returns the display currency of the context; USD where none was chosen.
+func CurrencyOf(ctx context.Context) Currency {
+	return displayOf(ctx).currency
+}
+
 // Wire renders cents for the caller of ctx.
 func Wire(ctx context.Context, cents USDCents) Money {
 	d := displayOf(ctx)

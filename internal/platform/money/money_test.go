@@ -199,6 +199,9 @@ func TestWithoutAChoiceMoneyIsShownInDollars(t *testing.T) {
 	if want := `{"usd_cents":1250,"currency":"USD","amount":1250,"display":"$12.50"}`; string(encoded) != want {
 		t.Errorf("encoded %s, want %s", encoded, want)
 	}
+	if money.CurrencyOf(ctx) != money.USD {
+		t.Error("an empty context must mean dollars")
+	}
 	if money.WireOptional(ctx, nil) != nil {
 		t.Error("an absent amount must stay absent")
 	}
