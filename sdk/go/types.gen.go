@@ -5605,9 +5605,10 @@ type Service struct {
 	PeriodMonths  int64               `json:"period_months"`
 	Plan          ServicesPlan        `json:"plan"`
 	ProvisionedAt *time.Time          `json:"provisioned_at"`
-	// Before the tax that is added to prices, where there is one
+	// What the next renewal costs: that of the plan in pending_change, where there is one. Before the tax that is
+	// added to prices
 	RenewPrice Money `json:"renew_price"`
-	// The wallet's balance covers the renewal of this service, and its tax
+	// The service renews by itself, and the wallet's balance covers that renewal, and its tax
 	RenewalCovered bool `json:"renewal_covered"`
 	// One of: pending, provisioning, active, past_due, suspended, terminating, terminated, failed, cancelled.
 	Status string `json:"status"`
@@ -5789,9 +5790,10 @@ type ServicesResold struct {
 	ProvisionedAt *time.Time          `json:"provisioned_at"`
 	// What its renewal costs you
 	RenewCost Money `json:"renew_cost"`
-	// Before the tax that is added to prices, where there is one
+	// What the next renewal costs: that of the plan in pending_change, where there is one. Before the tax that is
+	// added to prices
 	RenewPrice Money `json:"renew_price"`
-	// The wallet's balance covers the renewal of this service, and its tax
+	// The service renews by itself, and the wallet's balance covers that renewal, and its tax
 	RenewalCovered bool `json:"renewal_covered"`
 	Sandbox        bool `json:"sandbox"`
 	// One of: pending, provisioning, active, past_due, suspended, terminating, terminated, failed, cancelled.

@@ -35,8 +35,8 @@ type serviceWire struct {
 	Plan                 Plan            `json:"plan"`
 	PeriodMonths         int             `json:"period_months"`
 	AutoRenew            bool            `json:"auto_renew"`
-	RenewPrice           money.Money     `json:"renew_price" doc:"Before the tax that is added to prices, where there is one"`
-	RenewalCovered       bool            `json:"renewal_covered" doc:"The wallet's balance covers the renewal of this service, and its tax"`
+	RenewPrice           money.Money     `json:"renew_price" doc:"What the next renewal costs: that of the plan in pending_change, where there is one. Before the tax that is added to prices"`
+	RenewalCovered       bool            `json:"renewal_covered" doc:"The service renews by itself, and the wallet's balance covers that renewal, and its tax"`
 	NextRenewalAttemptAt *time.Time      `json:"next_renewal_attempt_at"`
 	FailureKey           *string         `json:"failure_key" doc:"Why the service could not be provisioned: an error key"`
 	SuspendReason        *SuspendReason  `json:"suspend_reason" enum:"unpaid,abuse,manual,resource_limit"`
@@ -75,7 +75,7 @@ func wire(ctx context.Context, r Row, has sale.Funds) serviceWire {
 		ExpiresAt: r.ExpiresAt, UnicodeDomain: r.unicodeDomain(), OrderID: r.orderID,
 		Plan:         Plan{ID: r.PlanID, Name: r.PlanName, Slug: r.PlanSlug},
 		PeriodMonths: r.PeriodMonths, AutoRenew: r.autoRenew,
-		RenewPrice: money.Wire(ctx, r.RenewPrice), RenewalCovered: has.Covers(r.nextPrice()),
+		RenewPrice: money.Wire(ctx, r.nextPrice()), RenewalCovered: (r.renewing() || r.starting()) && has.Covers(r.nextPrice()),
 		NextRenewalAttemptAt: r.nextRenewalAttemptAt, FailureKey: r.failureKey, SuspendReason: r.suspendReason, SuspendedAt: r.suspendedAt,
 		GraceUntil: r.graceUntil, TerminatesAt: r.terminatesAt,
 		Location: db.OrNull(r.place.location), IPv4: db.OrNull(r.place.ipv4), IPv6: db.OrNull(r.place.ipv6),

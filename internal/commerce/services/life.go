@@ -68,6 +68,9 @@ func (r Row) actions() []string {
 // renewing tells whether the service renews by itself.
 func (r Row) renewing() bool { return r.autoRenew && r.Renewable() == nil }
 
+// starting tells whether the service renews by itself once it stands, which is soon.
+func (r Row) starting() bool { return r.autoRenew && r.Status == Provisioning }
+
 // attemptAt is when the renewal of a service is tried next. For the first time that is in the second half of its period,
 // whatever its product says: a month would be renewed in the moment in which it is bought.
 func (r Row) attemptAt(t sale.Terms) time.Time {

@@ -20,6 +20,7 @@ type Owned struct {
 	SuspendNote           *string // nil unless its owner suspended it
 	Sandbox               bool
 	Renewing              bool // by itself
+	Starting              bool // being provisioned, and Renewing afterwards
 }
 
 // Owned is one page of an account's services, the newest first.
@@ -56,7 +57,8 @@ func (s *Service) owned(ctx context.Context, q db.Querier, rows []Row) ([]Owned,
 	}
 	all := make([]Owned, len(rows))
 	for i, r := range rows {
-		o := Owned{View: wire(ctx, r, sale.Funds{}), FirstPrice: r.firstPrice, NextPrice: r.nextPrice(), Sandbox: r.Sandbox, Renewing: r.renewing()}
+		o := Owned{View: wire(ctx, r, sale.Funds{}), FirstPrice: r.firstPrice, NextPrice: r.nextPrice(), Sandbox: r.Sandbox,
+			Renewing: r.renewing(), Starting: r.starting()}
 		if r.suspendedByOwner() {
 			o.SuspendNote = db.OrNull(r.suspendNote)
 		}

@@ -140,11 +140,19 @@ func TestAPlanThatComesWithTheRenewalIsCovered(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			w.Same(what, []any{want, cost, cost}, []any{wire(t.Context(), w.record(id), has).RenewalCovered, one.NextPrice, due})
+			shown := wire(t.Context(), w.record(id), has)
+			w.Same(what, []any{want, cost, cost, cost}, []any{shown.RenewalCovered, shown.RenewPrice.USDCents, one.NextPrice, due})
 		}
 		covered("a dearer one", 4, false, 1001)
 		covered("a cheaper one", 5, true, 101)
 		covered("none", 3, true, 500)
+		off := false
+		if err := w.Note(t.Context(), 1, id, Notes{AutoRenew: &off}); err != nil {
+			t.Fatal(err)
+		}
+		if wire(t.Context(), w.record(id), sale.Funds{Balance: 10_000}).RenewalCovered {
+			t.Error("what does not renew by itself is covered")
+		}
 	})
 }
 

@@ -91,9 +91,10 @@ func (r Row) unicodeDomain() *string {
 // usernameOf is the name of the service's account on every panel.
 func usernameOf(id int64) string { return "s" + strconv.FormatInt(id, 10) }
 
-// nextPrice is what the next renewal costs: at the price of the plan that comes with it, where another one does.
+// nextPrice is what the next renewal costs: at the price of the plan that comes with it, where another one does. A service that has ended
+// comes back as what it was.
 func (r Row) nextPrice() money.USDCents {
-	if r.PendingPrice != nil {
+	if r.PendingPrice != nil && r.Status != Terminated {
 		return *r.PendingPrice + r.AddonPrice
 	}
 	return r.RenewPrice

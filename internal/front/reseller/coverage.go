@@ -66,17 +66,22 @@ func (s *Service) resoldList(ctx context.Context, accountID int64, f services.Fi
 // resold shows services to the reseller that has them.
 func (s *Service) resold(ctx context.Context, q db.Querier, accountID int64, rows []services.Owned) ([]Resold, error) {
 	var last time.Time
+	starting := false
 	for _, o := range rows {
+		starting = starting || o.Starting
 		if o.Renewing && o.ExpiresAt.After(last) {
 			last = *o.ExpiresAt
 		}
 	}
 	var first *due
-	if !last.IsZero() {
-		has, err := s.Billing.Funds(ctx, q, accountID)
-		if err != nil {
+	var has sale.Funds
+	var err error
+	if starting || !last.IsZero() {
+		if has, err = s.Billing.Funds(ctx, q, accountID); err != nil {
 			return nil, err
 		}
+	}
+	if !last.IsZero() {
 		if first, err = uncovered(ctx, q, accountID, last, has); err != nil {
 			return nil, err
 		}
@@ -84,12 +89,29 @@ func (s *Service) resold(ctx context.Context, q db.Querier, accountID int64, row
 	all := make([]Resold, len(rows))
 	for i, o := range rows {
 		o.RenewalCovered = o.Renewing && (first == nil || first.after(o))
+		if o.Starting {
+			if o.RenewalCovered, err = coversStarting(ctx, q, accountID, o, has); err != nil {
+				return nil, err
+			}
+		}
 		all[i] = Resold{
 			View: o.View, Cost: money.Wire(ctx, o.FirstPrice), RenewCost: money.Wire(ctx, o.NextPrice), Metadata: o.Metadata,
 			SuspendNote: o.SuspendNote, Sandbox: o.Sandbox,
 		}
 	}
 	return all, nil
+}
+
+// coversStarting tells whether the balance pays for the first renewal of a service that is being provisioned, after all that is
+// due before it.
+func coversStarting(ctx context.Context, q db.Querier, accountID int64, o services.Owned, has sale.Funds) (bool, error) {
+	until := sale.AddMonths(o.CreatedAt, o.PeriodMonths)
+	if o.ExpiresAt != nil { // it comes back
+		until = *o.ExpiresAt
+	}
+	_, sum, err := sumBetween(ctx, q, accountID, due{}, until, has.Tax)
+	has.Balance -= sum
+	return has.Covers(o.NextPrice), err
 }
 
 // due is a place in the order in which an account's services are renewed.

@@ -74,11 +74,21 @@ func TestRenewalsAreCoveredInTheOrderInWhichTheyAreDue(t *testing.T) {
 		if err != nil || len(byStatus) != 0 {
 			t.Errorf("of nothing: %v, %v", byStatus, err)
 		}
+		// A service that is being provisioned renews, too, once it stands.
+		for price, want := range map[money.USDCents]bool{1: true, 2: false} { // 501 are for the others
+			w.balance = 502
+			w.exec(`UPDATE services SET status = 'provisioning', provisioning_at = created_at, renew_price = $1 WHERE id = $2`, price, pending)
+			one, err := w.resoldOne(t.Context(), w.DB, w.AccountID, pending)
+			if err != nil || one.RenewalCovered != want {
+				t.Errorf("provisioning at %d: %+v, %v", price, one, err)
+			}
+		}
+		w.balance = 500
 		// What the next renewal is sold as is another plan: its price is the one that counts.
 		for price, want := range map[money.USDCents]bool{0: true, 2: false} {
 			w.exec(`UPDATE services SET pending_plan_id = 4, pending_plan_at = expires_at, pending_price = $1 WHERE id = $2`, price, last)
 			one, err := w.resoldOne(t.Context(), w.DB, w.AccountID, last)
-			if err != nil || one.RenewalCovered != want || one.RenewCost.USDCents != price {
+			if err != nil || one.RenewalCovered != want || one.RenewCost.USDCents != price || one.RenewPrice.USDCents != price {
 				t.Errorf("at %d: %+v, %v", price, one, err)
 			}
 		}

@@ -10129,9 +10129,9 @@ export interface components {
             plan: components["schemas"]["ServicesPlan"];
             /** Format: date-time */
             provisioned_at: string | null;
-            /** @description Before the tax that is added to prices, where there is one */
+            /** @description What the next renewal costs: that of the plan in pending_change, where there is one. Before the tax that is added to prices */
             renew_price: components["schemas"]["Money"];
-            /** @description The wallet's balance covers the renewal of this service, and its tax */
+            /** @description The service renews by itself, and the wallet's balance covers that renewal, and its tax */
             renewal_covered: boolean;
             /** @enum {string} */
             status: "pending" | "provisioning" | "active" | "past_due" | "suspended" | "terminating" | "terminated" | "failed" | "cancelled";
@@ -10287,9 +10287,9 @@ export interface components {
             provisioned_at: string | null;
             /** @description What its renewal costs you */
             renew_cost: components["schemas"]["Money"];
-            /** @description Before the tax that is added to prices, where there is one */
+            /** @description What the next renewal costs: that of the plan in pending_change, where there is one. Before the tax that is added to prices */
             renew_price: components["schemas"]["Money"];
-            /** @description The wallet's balance covers the renewal of this service, and its tax */
+            /** @description The service renews by itself, and the wallet's balance covers that renewal, and its tax */
             renewal_covered: boolean;
             sandbox: boolean;
             /** @enum {string} */
