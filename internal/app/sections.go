@@ -275,7 +275,8 @@ func (c *core) build(ctx context.Context, as role) (err error) {
 	})
 	c.clocks = clocks.New(clocks.Config{DB: c.db, Clock: c.clock, Queue: c.queue})
 	c.webhooks = webhooks.New(webhooks.Config{
-		DB: c.db, Clock: c.clock, Queue: c.queue, Events: c.outbox, Box: c.box, Worlds: c.reseller, Tags: c.services, AllowLoopback: c.cfg.AllowLoopbackTargets,
+		DB: c.db, Clock: c.clock, Queue: c.queue, Events: c.outbox, Box: c.box, Worlds: c.reseller, Tags: c.services, OrderTags: c.orders,
+		AllowLoopback: c.cfg.AllowLoopbackTargets,
 	})
 	if err := c.buildInvoices(ctx); err != nil {
 		return err

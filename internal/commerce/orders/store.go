@@ -2,6 +2,7 @@ package orders
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -231,4 +232,13 @@ func processing(ctx context.Context, q db.Querier, ids []int64) ([]int64, error)
 		err = row.Scan(&id)
 		return id, err
 	}, `SELECT id FROM orders WHERE id `+in+` AND status = 'processing'`, args...)
+}
+
+// ClientRef is the tag that a reseller has given an order; nil without one, and for an order that is not there.
+func (s *Service) ClientRef(ctx context.Context, q db.Querier, orderID int64) (ref *string, err error) {
+	err = q.QueryRow(ctx, `SELECT client_ref FROM orders WHERE id = $1`, orderID).Scan(&ref)
+	if errors.Is(err, db.ErrNoRows) {
+		return nil, nil
+	}
+	return ref, err
 }

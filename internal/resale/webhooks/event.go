@@ -50,6 +50,7 @@ type event struct {
 type tag struct {
 	ClientRef *string `json:"client_ref"`
 	ServiceID int64   `json:"service_id"`
+	OrderID   int64   `json:"order_id"`
 }
 
 // tagOf parses the object. An object without these members, or with other types, has no tag.

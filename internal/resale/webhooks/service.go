@@ -22,9 +22,9 @@ type Worlds interface {
 	World(ctx context.Context, q db.Querier, accountID int64) (resells, sandbox bool, err error)
 }
 
-// Tags returns a reseller's tag of a service; nil when it has none.
+// Tags returns a reseller's tag of a service, or of an order; nil when it has none.
 type Tags interface {
-	ClientRef(ctx context.Context, q db.Querier, serviceID int64) (*string, error)
+	ClientRef(ctx context.Context, q db.Querier, id int64) (*string, error)
 }
 
 // Config configures the section; all but AllowLoopback is required.
@@ -35,7 +35,9 @@ type Config struct {
 	Events *outbox.Outbox
 	Box    *secret.Box
 	Worlds Worlds
-	Tags   Tags
+	Tags   Tags // of services
+	// OrderTags are those of orders, for what belongs to no service, such as the invoice of a domain.
+	OrderTags Tags
 	// AllowLoopback accepts endpoints on this machine; for tests.
 	AllowLoopback bool
 }
@@ -71,10 +73,15 @@ func (s *Service) Follow(ctx context.Context, tx *db.Tx, e outbox.Stored) error 
 	if err != nil || !resells {
 		return err
 	}
-	// An event of a service's object has the service's tag, unless it has one of its own.
+	// An event of an object of a service, or else of an order, has its tag, unless it has one of its own.
 	t := tagOf(e)
 	if t.ClientRef == nil && t.ServiceID != 0 {
 		if t.ClientRef, err = s.Tags.ClientRef(ctx, tx, t.ServiceID); err != nil {
+			return err
+		}
+	}
+	if t.ClientRef == nil && t.ServiceID == 0 && t.OrderID != 0 {
+		if t.ClientRef, err = s.OrderTags.ClientRef(ctx, tx, t.OrderID); err != nil {
 			return err
 		}
 	}

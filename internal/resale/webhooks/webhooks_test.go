@@ -69,7 +69,7 @@ func engines(t *testing.T, f func(t *testing.T, w *world)) {
 			t.Fatal(err)
 		}
 		w := &world{t: t, db: d, clk: clk, queue: q, out: outbox.New(d)}
-		w.Service = webhooks.New(webhooks.Config{DB: d, Clock: clk, Queue: q, Events: w.out, Box: box, Worlds: worlds{}, Tags: tags{}, AllowLoopback: true})
+		w.Service = webhooks.New(webhooks.Config{DB: d, Clock: clk, Queue: q, Events: w.out, Box: box, Worlds: worlds{}, Tags: tags{}, OrderTags: tags{}, AllowLoopback: true})
 		w.out.Subscribe("*", w.Follow)
 		w.Register(q.Workers())
 		w.edge = apitest.NewEdge(t, d, clk, apitest.Tokens{
@@ -124,8 +124,13 @@ func (w *world) show(id int64) object {
 // emit tells of one thing of the first reseller's.
 func (w *world) emit(typ string, service int64, data object) {
 	w.t.Helper()
+	w.emitOf("service", typ, service, data)
+}
+
+func (w *world) emitOf(subject, typ string, id int64, data object) {
+	w.t.Helper()
 	err := w.db.InTx(w.t.Context(), func(ctx context.Context, tx *db.Tx) error {
-		return w.out.Emit(ctx, tx, outbox.Event{Type: typ, AccountID: 1, Subject: "service", SubjectID: service, Data: data})
+		return w.out.Emit(ctx, tx, outbox.Event{Type: typ, AccountID: 1, Subject: subject, SubjectID: id, Data: data})
 	})
 	if err != nil {
 		w.t.Fatal(err)
@@ -279,6 +284,8 @@ func TestWhatBelongsToAServiceBearsItsTag(t *testing.T) {
 		w.emit("database.created", 101, object{"id": 2, "service_id": 101, "name": "shop", "engine": "mariadb"})
 		w.emit("service.updated", 102, object{"id": 102, "client_ref": "own"})
 		w.emit("service.updated", 103, object{"id": 103, "client_ref": nil})
+		w.emitOf("invoice", "invoice.issued", 104, object{"id": 104, "service_id": nil, "order_id": 900})
+		w.emitOf("invoice", "invoice.issued", 105, object{"id": 105, "service_id": 101, "order_id": 900})
 		w.fanOut()
 		tagged := map[string]any{}
 		for _, e := range w.must(200, "own", "GET", "events", "")["data"].([]any) {
@@ -288,7 +295,7 @@ func TestWhatBelongsToAServiceBearsItsTag(t *testing.T) {
 			}
 			tagged[fmt.Sprint(body["data"].(object)["object"].(object)["id"])] = body["client_ref"]
 		}
-		if want := map[string]any{"1": nil, "2": "tag-101", "102": "own", "103": "tag-103"}; !reflect.DeepEqual(tagged, want) {
+		if want := map[string]any{"1": nil, "2": "tag-101", "102": "own", "103": "tag-103", "104": "tag-900", "105": "tag-101"}; !reflect.DeepEqual(tagged, want) {
 			t.Errorf("%v, want %v", tagged, want)
 		}
 	})
