@@ -76,7 +76,7 @@ func (s *Service) Renewed(ctx context.Context, tx *db.Tx, serviceID int64, until
 		if moved, err := setPaid(ctx, tx, a.id, until); err != nil || !moved {
 			return err
 		}
-		_, err := s.emitNow(ctx, tx, "addon.renewed", a.id, "")
+		_, err := s.emitNow(ctx, tx, "addon.renewed", a.id, &a)
 		return err
 	})
 }
@@ -90,7 +90,7 @@ func (s *Service) Ended(ctx context.Context, tx *db.Tx, serviceID int64) error {
 			if moved, err := setEnded(ctx, tx, a.id); err != nil || !moved {
 				return err
 			}
-			_, err := s.emitNow(ctx, tx, "addon.cancelled", a.id, Active)
+			_, err := s.emitNow(ctx, tx, "addon.cancelled", a.id, &a)
 			return err
 		case Cancelling: // of which was told when it was cancelled
 			_, err := setCancelled(ctx, tx, a.id)
@@ -107,7 +107,7 @@ func (s *Service) Returned(ctx context.Context, tx *db.Tx, serviceID int64) erro
 		if moved, err := setReturned(ctx, tx, a.id); err != nil || !moved {
 			return err
 		}
-		_, err := s.emitNow(ctx, tx, "addon.activated", a.id, Cancelled)
+		_, err := s.emitNow(ctx, tx, "addon.activated", a.id, &a)
 		return err
 	})
 	if err != nil {

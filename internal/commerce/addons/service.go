@@ -262,7 +262,7 @@ func (s *Service) buy(ctx context.Context, tx *db.Tx, accountID, serviceID int64
 	if a.id, err = insert(ctx, tx, a); err != nil {
 		return a, c, fmt.Errorf("addons: buy: %w", err)
 	}
-	if _, err := s.emitNow(ctx, tx, "addon.created", a.id, ""); err != nil {
+	if _, err := s.emitNow(ctx, tx, "addon.created", a.id, nil); err != nil {
 		return a, c, err
 	}
 	if !a.manual {
@@ -279,6 +279,10 @@ func (s *Service) buy(ctx context.Context, tx *db.Tx, accountID, serviceID int64
 
 // activate makes a paid add-on of a locked service active.
 func (s *Service) activate(ctx context.Context, tx *db.Tx, id int64, c sale.Contract, value string) error {
+	before, err := get(ctx, tx, id)
+	if err != nil {
+		return err
+	}
 	moved, err := setActive(ctx, tx, id, value, *c.ExpiresAt)
 	if err == nil && !moved {
 		err = ErrNotPending.New()
@@ -286,7 +290,7 @@ func (s *Service) activate(ctx context.Context, tx *db.Tx, id int64, c sale.Cont
 	if err != nil {
 		return err
 	}
-	a, err := s.emitNow(ctx, tx, "addon.activated", id, Pending)
+	a, err := s.emitNow(ctx, tx, "addon.activated", id, &before)
 	if err != nil {
 		return err
 	}
@@ -344,7 +348,7 @@ func (s *Service) cancel(ctx context.Context, tx *db.Tx, accountID, serviceID, i
 	if err != nil {
 		return a, c, err
 	}
-	a, err = s.emitNow(ctx, tx, "addon.cancelled", id, a.status)
+	a, err = s.emitNow(ctx, tx, "addon.cancelled", id, &a)
 	return a, c, err
 }
 
@@ -370,9 +374,9 @@ func hasEnded(c sale.Contract) bool {
 	return slices.Contains([]string{"terminated", "failed", "cancelled"}, c.Status)
 }
 
-// emitNow reads an add-on as it now is, emits its event and returns it. before is the former state; empty when the state did
-// not change.
-func (s *Service) emitNow(ctx context.Context, tx *db.Tx, eventType string, id int64, before Status) (addon, error) {
+// emitNow reads an add-on as it now is, emits its event and returns it. before is the add-on as it was; nil when it is
+// new.
+func (s *Service) emitNow(ctx context.Context, tx *db.Tx, eventType string, id int64, before *addon) (addon, error) {
 	a, err := get(ctx, tx, id)
 	if err != nil {
 		return a, err
@@ -386,8 +390,14 @@ func (s *Service) emitNow(ctx context.Context, tx *db.Tx, eventType string, id i
 	}
 	// The event is numbered among those of its service, so that receivers of both get them in order.
 	e := outbox.Event{Type: eventType, AccountID: a.accountID, Subject: "service", SubjectID: a.serviceID, Data: data}
-	if before != "" {
-		e.Previous = map[string]any{"status": before}
+	if before != nil {
+		was, err := eventOf(ctx, *before)
+		if err != nil {
+			return a, err
+		}
+		if e.Previous, err = outbox.Changed(was, data); err != nil {
+			return a, err
+		}
 	}
 	return a, s.Events.Emit(ctx, tx, e)
 }

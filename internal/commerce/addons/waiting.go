@@ -105,7 +105,7 @@ func (s *Service) fail(ctx context.Context, id int64, failureKey string) error {
 			err = ErrNotPending.New()
 		}
 		if err == nil {
-			_, err = s.emitNow(ctx, tx, "addon.failed", id, Pending)
+			_, err = s.emitNow(ctx, tx, "addon.failed", id, &a)
 		}
 		return err
 	})

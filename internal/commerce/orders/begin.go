@@ -47,10 +47,11 @@ func (s *Service) Begin(ctx context.Context, tx *db.Tx, p sale.Purchase) (int64,
 	if err != nil {
 		return 0, fmt.Errorf("orders: begin: %w", err)
 	}
-	o, err := s.emitNow(ctx, tx, "order.created", id, "")
+	o, err := s.emitNow(ctx, tx, "order.created", id, nil)
 	if err != nil {
 		return 0, err
 	}
+	before := o
 	if o, err = s.invoiced(ctx, tx, o, by); err != nil {
 		return 0, err
 	}
@@ -62,5 +63,5 @@ func (s *Service) Begin(ctx context.Context, tx *db.Tx, p sale.Purchase) (int64,
 	if o, err = markPaid(ctx, tx, o); err != nil {
 		return 0, err
 	}
-	return id, s.tell(ctx, tx, "order.paid", o, map[string]any{"status": Pending})
+	return id, s.tellChange(ctx, tx, "order.paid", before, o)
 }

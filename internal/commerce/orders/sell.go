@@ -200,10 +200,10 @@ func (s *Service) tellSold(ctx context.Context, tx *db.Tx, o order) error {
 	}
 	paid := o.in(Processing)
 	paid.completedAt = nil
-	if err := s.tell(ctx, tx, "order.paid", paid, map[string]any{"status": Pending}); err != nil {
+	if err := s.tellChange(ctx, tx, "order.paid", pending, paid); err != nil {
 		return err
 	}
-	return s.tell(ctx, tx, "order.completed", o, map[string]any{"status": Processing})
+	return s.tellChange(ctx, tx, "order.completed", paid, o)
 }
 
 // refundCredit gives back what a sale credits. It is no longer spent: who rewards spending hears of it.

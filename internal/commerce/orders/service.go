@@ -215,7 +215,7 @@ func (s *Service) create(ctx context.Context, tx *db.Tx, w wish) (order, error) 
 	if err := insertItems(ctx, tx, []order{{id: id, items: []item{line}}}); err != nil {
 		return order{}, fmt.Errorf("orders: create: %w", err)
 	}
-	return s.emitNow(ctx, tx, "order.created", id, "")
+	return s.emitNow(ctx, tx, "order.created", id, nil)
 }
 
 // offer is the plan at the price that the account pays. Who pays wholesale has no promotions.
@@ -249,7 +249,7 @@ func (s *Service) pay(ctx context.Context, tx *db.Tx, accountID, id int64) (orde
 	if err != nil {
 		return order{}, err
 	}
-	seen := o.items
+	before := o
 	if o, err = o.retaxed(by); err != nil {
 		return order{}, err
 	}
@@ -263,15 +263,15 @@ func (s *Service) pay(ctx context.Context, tx *db.Tx, accountID, id int64) (orde
 			return order{}, s.unpaid(ctx, tx, o, err)
 		}
 	}
-	paid, err := s.carryOut(ctx, tx, o, seen)
+	paid, err := s.carryOut(ctx, tx, before, o)
 	if errors.Is(err, errMoved) {
 		err = s.unpaid(ctx, tx, o, err)
 	}
 	return paid, err
 }
 
-// carryOut makes an order whose money is set aside a paid one and begins the work; seen are its items as they are stored.
-func (s *Service) carryOut(ctx context.Context, tx *db.Tx, o order, seen []item) (order, error) {
+// carryOut makes an order whose money is set aside a paid one and begins the work; before is the order as it is stored.
+func (s *Service) carryOut(ctx context.Context, tx *db.Tx, before, o order) (order, error) {
 	paid, err := markPaid(ctx, tx, o)
 	if err != nil {
 		return order{}, err
@@ -280,7 +280,7 @@ func (s *Service) carryOut(ctx context.Context, tx *db.Tx, o order, seen []item)
 		return order{}, err
 	}
 	for n, i := range o.items {
-		if was := seen[n]; was.tax != i.tax || was.taxIncluded != i.taxIncluded {
+		if was := before.items[n]; was.tax != i.tax || was.taxIncluded != i.taxIncluded {
 			if err := setTax(ctx, tx, i); err != nil {
 				return order{}, err
 			}
@@ -292,7 +292,7 @@ func (s *Service) carryOut(ctx context.Context, tx *db.Tx, o order, seen []item)
 	if err := tx.Flush(ctx); err != nil { // it may be errMoved
 		return order{}, err
 	}
-	return paid, s.tell(ctx, tx, "order.paid", paid, map[string]any{"status": Pending})
+	return paid, s.tellChange(ctx, tx, "order.paid", before, paid)
 }
 
 // markPaid writes that the money of an order is set aside, and returns the order as it then is. The error of a later
@@ -369,7 +369,7 @@ func (s *Service) cancel(ctx context.Context, tx *db.Tx, accountID, id int64) (o
 	if err := s.dropServices(ctx, tx, o); err != nil {
 		return order{}, err
 	}
-	return s.emitNow(ctx, tx, "order.cancelled", id, Pending)
+	return s.emitNow(ctx, tx, "order.cancelled", id, &o)
 }
 
 func (s *Service) dropServices(ctx context.Context, tx *db.Tx, o order) error {
@@ -408,7 +408,7 @@ func (s *Service) Complete(ctx context.Context, tx *db.Tx, id int64) error {
 	if err := setItems(ctx, tx, id, Completed); err != nil {
 		return err
 	}
-	_, err = s.emitNow(ctx, tx, "order.completed", id, Processing)
+	_, err = s.emitNow(ctx, tx, "order.completed", id, &o)
 	return err
 }
 
@@ -454,7 +454,8 @@ func (s *Service) Fail(ctx context.Context, tx *db.Tx, id int64, failureKey stri
 	if err := setItems(ctx, tx, id, Failed); err != nil {
 		return err
 	}
-	if _, err := s.emitNow(ctx, tx, "order.failed", id, Processing); err != nil || o.total == 0 {
+	failed, err := s.emitNow(ctx, tx, "order.failed", id, &o)
+	if err != nil || o.total == 0 {
 		return err
 	}
 	if err := must(setRefunded(ctx, tx, id)); err != nil {
@@ -463,7 +464,7 @@ func (s *Service) Fail(ctx context.Context, tx *db.Tx, id int64, failureKey stri
 	if err := setItems(ctx, tx, id, Refunded); err != nil {
 		return err
 	}
-	_, err = s.emitNow(ctx, tx, "order.refunded", id, Failed)
+	_, err = s.emitNow(ctx, tx, "order.refunded", id, &failed)
 	return err
 }
 
@@ -515,24 +516,32 @@ func (s *Service) expire(ctx context.Context, tx *db.Tx, id int64) error {
 	if err != nil || !moved {
 		return err // paid or cancelled since it was listed
 	}
-	o, err := s.emitNow(ctx, tx, "order.expired", id, Pending)
+	o, err := s.emitNow(ctx, tx, "order.expired", id, &before)
 	if err != nil {
 		return err
 	}
 	return s.dropServices(ctx, tx, o)
 }
 
-// emitNow reads the order as it now is, tells of it and answers it. before is the
-// state it has left; empty when it is new.
-func (s *Service) emitNow(ctx context.Context, tx *db.Tx, eventType string, id int64, before Status) (order, error) {
+// emitNow reads the order as it now is, tells of it and answers it. before is the order as it was; nil when it is new.
+func (s *Service) emitNow(ctx context.Context, tx *db.Tx, eventType string, id int64, before *order) (order, error) {
 	o, err := get(ctx, tx, id)
 	if err != nil {
 		return order{}, err
 	}
-	if before == "" {
+	if before == nil {
 		return o, s.tell(ctx, tx, eventType, o, nil)
 	}
-	return o, s.tell(ctx, tx, eventType, o, map[string]any{"status": before})
+	return o, s.tellChange(ctx, tx, eventType, *before, o)
+}
+
+// tellChange tells of an order that has changed.
+func (s *Service) tellChange(ctx context.Context, tx *db.Tx, eventType string, before, now order) error {
+	previous, err := outbox.Changed(eventOf(ctx, before), eventOf(ctx, now))
+	if err != nil {
+		return err
+	}
+	return s.tell(ctx, tx, eventType, now, previous)
 }
 
 // tell tells of an order; previous are the members that changed, as they were.

@@ -84,15 +84,15 @@ func (s *Service) Prolong(ctx context.Context, tx *db.Tx, locked []Row, until []
 
 // EmitRenewed emits the event of a renewal, and has the panel bring back what was offline.
 func (s *Service) EmitRenewed(ctx context.Context, tx *db.Tx, before, now Row) error {
-	previous := map[string]any{"expires_at": before.ExpiresAt}
-	switch before.Status {
-	case Suspended: // of the change of state this event tells
+	previous, err := changed(before, now)
+	if err != nil {
+		return err
+	}
+	if before.Status == Suspended { // of the change of state this event tells
 		if err := s.followSuspension(ctx, tx, before, "service.unsuspended"); err != nil {
 			return err
 		}
-	case now.Status:
-	default:
-		previous["status"] = before.Status
+		delete(previous, "status")
 	}
 	return s.emit(ctx, tx, "service.renewed", now, previous)
 }

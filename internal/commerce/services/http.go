@@ -90,20 +90,29 @@ func wire(ctx context.Context, r Row, has sale.Funds) serviceWire {
 
 // eventWire is the service in the data of its events.
 type eventWire struct {
-	ID            int64          `json:"id"`
-	Label         string         `json:"label"`
-	Type          string         `json:"type"`
-	Status        Status         `json:"status"`
-	Domain        *string        `json:"domain"`
-	ClientRef     *string        `json:"client_ref"`
-	ExpiresAt     *time.Time     `json:"expires_at"`
-	OrderID       int64          `json:"order_id"`
-	PlanID        int64          `json:"plan_id"`
-	AutoRenew     bool           `json:"auto_renew"`
-	FailureKey    *string        `json:"failure_key"`
-	SuspendReason *SuspendReason `json:"suspend_reason"`
-	ProvisionedAt *time.Time     `json:"provisioned_at"`
+	ID            int64           `json:"id"`
+	Label         string          `json:"label"`
+	Type          string          `json:"type"`
+	Status        Status          `json:"status"`
+	Domain        *string         `json:"domain"`
+	ClientRef     *string         `json:"client_ref"`
+	ExpiresAt     *time.Time      `json:"expires_at"`
+	OrderID       int64           `json:"order_id"`
+	PlanID        int64           `json:"plan_id"`
+	AutoRenew     bool            `json:"auto_renew"`
+	FailureKey    *string         `json:"failure_key"`
+	SuspendReason *SuspendReason  `json:"suspend_reason"`
+	ProvisionedAt *time.Time      `json:"provisioned_at"`
+	SuspendedAt   *time.Time      `json:"suspended_at"`
+	GraceUntil    *time.Time      `json:"grace_until"`
+	TerminatesAt  *time.Time      `json:"terminates_at"`
+	PendingPlanID *int64          `json:"pending_plan_id"`
+	Metadata      json.RawMessage `json:"metadata,omitempty"`
 }
+
+// maxEventMetadata bounds what is told of a reseller's metadata, in bytes: an event is small (resources, section 23), and a
+// larger one would tell nothing but the id.
+const maxEventMetadata = 8 << 10
 
 // eventWith is a service with more to say.
 type eventWith struct {
@@ -126,11 +135,16 @@ func (e eventWith) MarshalJSON() ([]byte, error) {
 }
 
 func eventOf(r Row) eventWire {
-	return eventWire{
+	w := eventWire{
 		ID: r.ID, Label: r.label, Type: r.typ, Status: r.Status, Domain: r.Domain, ClientRef: r.ClientRef,
 		ExpiresAt: r.ExpiresAt, OrderID: r.orderID, PlanID: r.PlanID, AutoRenew: r.autoRenew,
 		FailureKey: r.failureKey, SuspendReason: r.suspendReason, ProvisionedAt: r.ProvisionedAt,
+		SuspendedAt: r.suspendedAt, GraceUntil: r.graceUntil, TerminatesAt: r.terminatesAt, PendingPlanID: r.PendingPlanID,
 	}
+	if len(r.metadata) > 0 && len(r.metadata) <= maxEventMetadata {
+		w.Metadata = json.RawMessage(r.metadata)
+	}
+	return w
 }
 
 type listIn struct {

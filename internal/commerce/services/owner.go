@@ -204,8 +204,12 @@ func (s *Service) EndOwn(ctx context.Context, tx *db.Tx, accountID, id int64, at
 		if err != nil {
 			return err
 		}
+		previous, err := changed(r, now)
+		if err != nil {
+			return err
+		}
 		days := int(math.Ceil(float64(left) / float64(day)))
-		return s.emitChange(ctx, tx, "service.termination_scheduled", now, map[string]any{"auto_renew": r.autoRenew}, map[string]any{"days": days})
+		return s.emitChange(ctx, tx, "service.termination_scheduled", now, previous, map[string]any{"days": days})
 	})
 }
 

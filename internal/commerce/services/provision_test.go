@@ -66,7 +66,7 @@ func TestAPaidServiceBecomesActiveOnce(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		w.Same("previous", `{"status":"provisioning"}`, string(stored[2].Previous))
+		w.Same("previous", `{"expires_at":null,"provisioned_at":null,"status":"provisioning"}`, string(stored[2].Previous))
 	})
 }
 

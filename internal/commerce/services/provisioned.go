@@ -165,7 +165,11 @@ func (s *Service) emitMove(ctx context.Context, tx *db.Tx, eventType string, bef
 	if err != nil {
 		return err
 	}
-	return s.emit(ctx, tx, eventType, now, map[string]any{"status": before.Status})
+	previous, err := changed(before, now)
+	if err != nil {
+		return err
+	}
+	return s.emit(ctx, tx, eventType, now, previous)
 }
 
 // Removed commits that the account of a terminating service is gone: it is terminated.

@@ -221,7 +221,11 @@ func (s *Service) followSuspension(ctx context.Context, tx *db.Tx, before Row, e
 	if err != nil {
 		return err
 	}
-	if err := s.emit(ctx, tx, eventType, now, map[string]any{"status": before.Status, "suspend_reason": before.suspendReason}); err != nil {
+	previous, err := changed(before, now)
+	if err != nil {
+		return err
+	}
+	if err := s.emit(ctx, tx, eventType, now, previous); err != nil {
 		return err
 	}
 	return s.Provisioner.EnqueueSuspension(ctx, tx, before.ID)
@@ -245,6 +249,15 @@ func (s *Service) get(ctx context.Context, accountID, id int64) (Row, sale.Funds
 	}
 	has, err := s.Billing.Funds(ctx, s.DB, accountID)
 	return r, has, err
+}
+
+// changed are the members of a service's events that have changed, as they were.
+func changed(before, now Row) (map[string]any, error) {
+	previous, err := outbox.Changed(eventOf(before), eventOf(now))
+	if before.Status != now.Status {
+		previous["status"] = before.Status // for remember
+	}
+	return previous, err
 }
 
 // emit tells of r as it now is.

@@ -434,6 +434,8 @@ func TestTheLifeOfADomain(t *testing.T) {
 		}
 		w.same("renewals", 1, w.registry.renews)
 		w.same("told", 1, w.told("domain.renewed"))
+		w.same("previous", `{"expires_at":"2027-03-02T09:00:00Z","grace_until":"2027-04-01T09:00:00Z","redemption_until":"2027-05-01T09:00:00Z"}`,
+			w.text(`SELECT CAST(previous AS TEXT) FROM outbox_events WHERE type = 'domain.renewed'`))
 		w.same("balance", 10000-1200-1400, w.number(`SELECT balance FROM test_purse`))
 		w.exec(`UPDATE test_purse SET balance = 0`)
 		clk.Advance(350 * 24 * time.Hour)

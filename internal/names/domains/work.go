@@ -13,6 +13,7 @@ import (
 
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/fault"
+	"stead.dev/stead/internal/platform/outbox"
 	"stead.dev/stead/internal/port/registrar"
 )
 
@@ -483,9 +484,14 @@ func (a *attempt) complete(ctx context.Context, now registrar.Domain, message st
 				return err
 			}
 		}
-		n := eventDetails{previous: map[string]any{"status": before.status}}
-		if before.expiresAt != nil {
-			n.previous["expires_at"] = before.expiresAt
+		var n eventDetails
+		zone, err := findTLD(ctx, tx, d.tld, false)
+		if err != nil {
+			return err
+		}
+		before.tldNow, d.tldNow = &zone, &zone // whose days give the moments after the expiry
+		if n.previous, err = outbox.Changed(wire(ctx, before), wire(ctx, d)); err != nil {
+			return err
 		}
 		if err := a.tell(ctx, tx, doneEvents[a.o.kind], d.id, n); err != nil || !before.status.kept() {
 			return err

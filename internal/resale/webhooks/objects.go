@@ -17,19 +17,24 @@ type stubObject struct {
 }
 
 type serviceObject struct {
-	ID            int64      `json:"id"`
-	Label         string     `json:"label"`
-	Type          string     `json:"type" doc:"hosting; more may be added"`
-	Status        string     `json:"status" enum:"pending,provisioning,active,past_due,suspended,terminating,terminated,failed,cancelled"`
-	Domain        *string    `json:"domain"`
-	ClientRef     *string    `json:"client_ref"`
-	ExpiresAt     *time.Time `json:"expires_at"`
-	OrderID       int64      `json:"order_id"`
-	PlanID        int64      `json:"plan_id"`
-	AutoRenew     bool       `json:"auto_renew"`
-	FailureKey    *string    `json:"failure_key" doc:"Why it could not be made: an error key"`
-	SuspendReason *string    `json:"suspend_reason" doc:"unpaid, abuse, manual or resource_limit; more may be added"`
-	ProvisionedAt *time.Time `json:"provisioned_at"`
+	ID            int64             `json:"id"`
+	Label         string            `json:"label"`
+	Type          string            `json:"type" doc:"hosting; more may be added"`
+	Status        string            `json:"status" enum:"pending,provisioning,active,past_due,suspended,terminating,terminated,failed,cancelled"`
+	Domain        *string           `json:"domain"`
+	ClientRef     *string           `json:"client_ref"`
+	ExpiresAt     *time.Time        `json:"expires_at"`
+	OrderID       int64             `json:"order_id"`
+	PlanID        int64             `json:"plan_id"`
+	AutoRenew     bool              `json:"auto_renew"`
+	FailureKey    *string           `json:"failure_key" doc:"Why it could not be made: an error key"`
+	SuspendReason *string           `json:"suspend_reason" doc:"unpaid, abuse, manual or resource_limit; more may be added"`
+	ProvisionedAt *time.Time        `json:"provisioned_at"`
+	SuspendedAt   *time.Time        `json:"suspended_at"`
+	GraceUntil    *time.Time        `json:"grace_until" doc:"Until when it stays online although it is not paid"`
+	TerminatesAt  *time.Time        `json:"terminates_at" doc:"When it ends, where that is known"`
+	PendingPlanID *int64            `json:"pending_plan_id" doc:"The plan that comes with the next renewal"`
+	Metadata      map[string]string `json:"metadata,omitempty" doc:"What you noted of it; left out when it is larger than 8 KiB: ask for the service"`
 }
 
 type serviceReminderObject struct {
