@@ -208,7 +208,7 @@ type checkIn struct {
 
 type listIn struct {
 	page.Params
-	Status        string `query:"status" enum:"pending_registration,pending_transfer_in,active,expired,grace,redemption,pending_delete,transferred_out,cancelled,failed" doc:"Only those in this state"`
+	Status        string `query:"status" enum:"pending_payment,pending_registration,pending_transfer_in,pending_verification,active,expired,grace,redemption,pending_delete,transferred_out,cancelled,suspended,failed" doc:"Only those in this state"`
 	Query         string `query:"q" maxLength:"100" doc:"Part of the name"`
 	ClientRef     string `query:"client_ref" maxLength:"256" doc:"Only those with exactly this tag"`
 	ExpiresBefore string `query:"expires_before" format:"date-time" doc:"Only those that expire before"`
@@ -238,12 +238,12 @@ type contactWire struct {
 	Name         string `json:"name" minLength:"1" maxLength:"255"`
 	Organization string `json:"organization,omitempty" maxLength:"255"`
 	Email        string `json:"email" minLength:"3" maxLength:"255"`
-	Phone        string `json:"phone" pattern:"^\\+[1-9][0-9]{6,14}$" doc:"E.164" example:"+998901234567"`
+	Phone        string `json:"phone" maxLength:"16" doc:"E.164: a plus sign, the code of the country, the number" example:"+998901234567"`
 	Street       string `json:"street" minLength:"1" maxLength:"255"`
 	City         string `json:"city" minLength:"1" maxLength:"255"`
 	Region       string `json:"region,omitempty" maxLength:"255"`
 	PostalCode   string `json:"postal_code,omitempty" maxLength:"16"`
-	Country      string `json:"country" pattern:"^[A-Z]{2}$" doc:"ISO 3166-1 alpha-2" example:"UZ"`
+	Country      string `json:"country" maxLength:"2" doc:"ISO 3166-1 alpha-2, in capitals" example:"UZ"`
 }
 
 type orderIn struct {

@@ -6,10 +6,13 @@ import (
 	"fmt"
 	"log/slog"
 	"net/mail"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"golang.org/x/text/language"
 
 	"stead.dev/stead/internal/commerce/sale"
 	"stead.dev/stead/internal/platform/clock"
@@ -239,7 +242,7 @@ func (s *Service) accept(w *Wish, name string, zone tld) error {
 	case w.Contact == nil:
 		return ErrContactRequired.New()
 	}
-	if err := checkContact(*w.Contact); err != nil {
+	if err := checkContact("contact", *w.Contact); err != nil {
 		return err
 	}
 	if err := checkClientRef(w.ClientRef); err != nil {
@@ -267,10 +270,18 @@ func (s *Service) wholesale(ctx context.Context, q db.Querier, accountID int64) 
 // a random one is not taken.
 func newHandle() string { return "ST" + rand.Text()[:13] }
 
-// checkContact refuses a contact without a usable address.
-func checkContact(c registrar.Contact) error {
+var phone = regexp.MustCompile(`^\+[1-9][0-9]{6,14}$`) // E.164
+
+// checkContact refuses a contact without a usable address, phone number or country; member is where the request has it.
+func checkContact(member string, c registrar.Contact) error {
 	if address, err := mail.ParseAddress(c.Email); err != nil || address.Address != c.Email {
 		return ErrContactRequired.Wrap(err)
+	}
+	if !phone.MatchString(c.Phone) {
+		return fault.Invalid(member+".phone", "phone")
+	}
+	if region, err := language.ParseRegion(c.Country); err != nil || len(c.Country) != 2 || !region.IsCountry() || region.Canonicalize().String() != c.Country {
+		return fault.Invalid(member+".country", "country")
 	}
 	return nil
 }

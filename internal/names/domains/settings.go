@@ -167,8 +167,8 @@ func (s *Service) SetContacts(ctx context.Context, accountID, id int64, contacts
 	if len(contacts) == 0 {
 		return ErrContactRequired.New()
 	}
-	for _, c := range contacts {
-		if err := checkContact(c); err != nil {
+	for role, c := range contacts {
+		if err := checkContact(string(role), c); err != nil {
 			return err
 		}
 	}

@@ -292,7 +292,7 @@ func TestResellersPayWholesaleAndTagTheirDomains(t *testing.T) {
 		for _, ref := range []string{"a", "b"} {
 			err := d.InTx(t.Context(), func(ctx context.Context, tx *db.Tx) error {
 				_, err := w.Service.order(ctx, tx, Wish{
-					AccountID: reseller, Domain: ref + "-shop.com", ClientRef: &ref, AutoRenew: true, Contact: &registrar.Contact{Email: "a@example.com", Name: "A", Country: "UZ"},
+					AccountID: reseller, Domain: ref + "-shop.com", ClientRef: &ref, AutoRenew: true, Contact: &registrar.Contact{Email: "a@example.com", Name: "A", Phone: "+998901234567", Country: "UZ"},
 				})
 				return err
 			})
@@ -312,6 +312,11 @@ func TestResellersPayWholesaleAndTagTheirDomains(t *testing.T) {
 			}
 		}
 		w.refused("own", "GET", "/api/v1/domains?expires_before=tomorrow", "", "validation_failed")
+		for _, state := range []string{"pending_payment", "pending_verification", "suspended"} { // in which no domain is
+			if status, body := w.call("own", "GET", "/api/v1/domains?status="+state, ""); status != 200 || !strings.Contains(body, `"total":0`) {
+				t.Errorf("%s: %d %s", state, status, body)
+			}
+		}
 		if status, body := w.call("own", "GET", "/api/v1/domains?status=active&client_ref=a&expires_before=2099-01-01T00:00:00Z", ""); status != 200 || !strings.Contains(body, `"total":0`) {
 			t.Errorf("%d %s", status, body)
 		}
