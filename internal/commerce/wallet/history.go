@@ -12,11 +12,11 @@ import (
 	"stead.dev/stead/internal/platform/money"
 )
 
-// shownTypes are the types of the movements that customers see: all but the
-// company's side of charges.
-var shownTypes = []Type{
+// filterTypes are the types by which customers filter: of all movements but the company's side of charges, and expiry (resources,
+// section 4), which no movement has because no balance expires.
+var filterTypes = []Type{
 	TypeTopup, TypeCharge, TypeRefund, TypeAdjustment, TypeBonus, TypeSLACredit, TypeReferralReward, TypeChargeback, TypeReversal,
-	TypeRepayment,
+	TypeRepayment, "expiry",
 }
 
 // Filter chooses movements of a customer's history; the zero one chooses all.
@@ -32,7 +32,7 @@ type Filter struct {
 func newFilter(types []string, clientRef, from, to string) (Filter, error) {
 	f := Filter{ClientRef: clientRef}
 	for _, t := range types {
-		if !slices.Contains(shownTypes, Type(t)) {
+		if !slices.Contains(filterTypes, Type(t)) {
 			return f, fault.Invalid("type", "transaction_type")
 		}
 		f.Types = append(f.Types, Type(t))

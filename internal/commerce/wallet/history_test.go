@@ -80,6 +80,7 @@ func TestTheHistoryIsFiltered(t *testing.T) {
 			"?type=charge":                   "charge -1000, charge -300, charge -1200",
 			"?type=charge,refund&per_page=2": "charge -1000, refund 300",
 			"?type=topup":                    "",
+			"?type=expiry":                   "",
 			"?client_ref=shop,+%22one%22":    "charge -1000, charge -1200",
 			"?client_ref=shop":               "",
 			"?from=2031-04-01":               "charge -1000, refund 300",
