@@ -126,7 +126,7 @@ func TestAJobIsAddedChangedShownAndDeleted(t *testing.T) {
 		}
 		one := fmt.Sprintf("/10/cron/%d", j.ID)
 		j = w.update(one, `{"expression":"@daily","enabled":false}`)
-		if *j.Preset != "@daily" || j.Enabled || j.NextRunAt != nil || j.Status != site.Pending || j.Timezone != "Europe/Berlin" {
+		if *j.Preset != "@daily" || j.Expression != "0 0 * * *" || j.Enabled || j.NextRunAt != nil || j.Status != site.Pending || j.Timezone != "Europe/Berlin" {
 			t.Errorf("changed: %+v", j)
 		}
 		w.apply()
@@ -199,7 +199,7 @@ func TestRequestsThatAreRefused(t *testing.T) {
 			{"DELETE", one, "other", "", 404, "not_found"},
 			{"DELETE", fmt.Sprintf("/11/cron/%d", id), "other", "", 404, "not_found"},
 		}...)
-		if after := w.shows(); len(after) != 1 || after[0].Expression != "@hourly" || !after[0].Enabled {
+		if after := w.shows(); len(after) != 1 || after[0].Expression != "0 * * * *" || !after[0].Enabled {
 			t.Errorf("refused requests changed\n%s\nto\n%+v", before, after)
 		}
 		// Of many at once the limit holds.

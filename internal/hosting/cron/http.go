@@ -15,8 +15,8 @@ import (
 // jobWire is a cron job (resources, section 20).
 type jobWire struct {
 	ID             int64             `json:"id"`
-	Expression     string            `json:"expression" doc:"Five fields, or a preset"`
-	Preset         *string           `json:"preset" doc:"The preset, when the expression is one"`
+	Expression     string            `json:"expression" doc:"Five fields, also when it was given as a preset"`
+	Preset         *string           `json:"preset" doc:"The preset, such as @daily, when it was given as one"`
 	Timezone       string            `json:"timezone" doc:"IANA"`
 	Command        string            `json:"command"`
 	Enabled        bool              `json:"enabled"`
@@ -36,7 +36,7 @@ type jobWire struct {
 
 func wire(d described) jobWire {
 	w := jobWire{
-		ID: d.ID, Expression: d.expression, Preset: d.preset(), Timezone: d.timezone, Command: d.command, Enabled: d.enabled,
+		ID: d.ID, Expression: panel.FiveFields(d.expression), Preset: d.preset(), Timezone: d.timezone, Command: d.command, Enabled: d.enabled,
 		Overlap: d.overlap, TimeoutSeconds: d.timeoutSeconds, Status: d.Status, FailureKey: d.FailureKey, CreatedAt: d.createdAt,
 	}
 	if !d.next.IsZero() {

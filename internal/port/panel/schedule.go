@@ -29,6 +29,14 @@ var presets = map[string]string{
 	"@annually": "0 0 1 1 *",
 }
 
+// FiveFields is the long form of an expression; one of five fields, and one that is malformed, stays as it is.
+func FiveFields(expression string) string {
+	if long, ok := presets[strings.ToLower(strings.TrimSpace(expression))]; ok {
+		return long
+	}
+	return expression
+}
+
 var (
 	monthNames   = []string{"jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"}
 	weekdayNames = []string{"sun", "mon", "tue", "wed", "thu", "fri", "sat"}
@@ -57,11 +65,7 @@ func ParseSchedule(expression, zone string) (Schedule, error) {
 	if err != nil {
 		return invalid("unknown zone")
 	}
-	expression = strings.ToLower(strings.TrimSpace(expression))
-	if long, ok := presets[expression]; ok {
-		expression = long
-	}
-	fields := strings.Fields(expression)
+	fields := strings.Fields(strings.ToLower(FiveFields(expression)))
 	if len(fields) != 5 {
 		return invalid("not five fields")
 	}

@@ -74,7 +74,7 @@ export function CronJobs({ service }: { service: number }) {
                     <Stack gap={2}>
                       <Code>{row.command}</Code>
                       <Text size="sm" c="dimmed">
-                        {row.expression} · {row.timezone}
+                        {row.preset ?? row.expression} · {row.timezone}
                       </Text>
                     </Stack>
                   ),
@@ -191,7 +191,7 @@ function JobForm({ service, job, onDone }: { service: number; job: CronJob | nul
   const form = useForm({
     mode: "controlled",
     initialValues: {
-      expression: job?.expression ?? "0 3 * * *",
+      expression: job?.preset ?? job?.expression ?? "0 3 * * *",
       command: job?.command ?? "",
       timezone: job?.timezone ?? own,
       timeout_seconds: (job?.timeout_seconds ?? 3600) as number | string,
