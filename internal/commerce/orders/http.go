@@ -24,7 +24,7 @@ type orderWire struct {
 	Discount           money.Money `json:"discount"`
 	Tax                money.Money `json:"tax" doc:"Added to the prices"`
 	TaxIncluded        money.Money `json:"tax_included" doc:"Contained in the prices"`
-	Refunded           money.Money `json:"refunded" doc:"Given back to the wallet after the order was completed"`
+	Refunded           money.Money `json:"refunded" doc:"Given back to the wallet: all of it when the order failed, or what was refunded after it was completed"`
 	Total              money.Money `json:"total"`
 	CouponCode         *string     `json:"coupon_code" doc:"The coupon that was redeemed; null when there was none"`
 	ServiceID          *int64      `json:"service_id"`
@@ -64,7 +64,7 @@ func wire(ctx context.Context, o order) orderWire {
 		Subtotal: money.Wire(ctx, o.subtotal), Discount: money.Wire(ctx, o.discount), Tax: money.Wire(ctx, o.tax),
 		Total: money.Wire(ctx, o.total), CouponCode: o.couponCode, ServiceID: o.serviceID(), ClientRef: o.clientRef, FailureKey: o.failureKey,
 		InvoiceID:   o.invoiceID,
-		TaxIncluded: money.Wire(ctx, o.taxIncluded), Refunded: money.Wire(ctx, o.refunded),
+		TaxIncluded: money.Wire(ctx, o.taxIncluded), Refunded: money.Wire(ctx, o.returned()),
 		IdempotencyKeyUsed: o.idempotencyKeyUsed, ExpiresAt: o.expiresAt, CreatedAt: o.createdAt, PaidAt: o.paidAt,
 		CompletedAt: o.completedAt, CancelledAt: o.cancelledAt,
 	}

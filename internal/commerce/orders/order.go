@@ -29,6 +29,14 @@ func (o order) charge() sale.Charge {
 	return sale.Charge{AccountID: o.accountID, Amount: o.total, Reference: sale.Order(o.id), Description: o.number(), ClientRef: o.clientRef}
 }
 
+// returned is what went back to the wallet: all of it when the order could not be carried out.
+func (o order) returned() money.USDCents {
+	if o.status == Refunded {
+		return o.total
+	}
+	return o.refunded
+}
+
 // order is a row of the table orders with its items.
 type order struct {
 	id, accountID int64

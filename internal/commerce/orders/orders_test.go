@@ -577,6 +577,7 @@ func TestAFailedOrderGivesTheMoneyBackOnce(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		w.same("refunded", money.USDCents(350), wire(t.Context(), o).Refunded.USDCents)
 		w.same("failure", "panel_unreachable", *o.failureKey)
 		if err := d.InTx(t.Context(), func(ctx context.Context, tx *db.Tx) error { return w.Complete(ctx, tx, id) }); err == nil {
 			t.Error("a refunded order completed")
