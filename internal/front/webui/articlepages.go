@@ -12,6 +12,7 @@ import (
 
 	"stead.dev/stead/internal/content/articles"
 	"stead.dev/stead/internal/platform/api"
+	"stead.dev/stead/internal/platform/contentcoding"
 	"stead.dev/stead/internal/platform/fault"
 	"stead.dev/stead/internal/platform/fulltext"
 	"stead.dev/stead/internal/platform/i18n"
@@ -382,5 +383,6 @@ func (ui *UI) picture(w http.ResponseWriter, r *http.Request) {
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Cache-Control", "public, max-age=3600")
 	h.Set("ETag", `"`+m.Hash()+`"`)
+	contentcoding.KeepByteRanges(r)
 	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(m.Content))
 }

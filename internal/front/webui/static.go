@@ -9,6 +9,7 @@ import (
 	"path"
 	"time"
 
+	"stead.dev/stead/internal/platform/contentcoding"
 	"stead.dev/stead/internal/platform/fault"
 )
 
@@ -46,6 +47,7 @@ func (ui *UI) static() http.Handler {
 		if r.URL.Path == assetName(name) {
 			h.Set("Cache-Control", "public, max-age=31536000, immutable")
 		}
+		contentcoding.KeepByteRanges(r)
 		http.ServeContent(w, r, name, time.Time{}, bytes.NewReader(content))
 	})
 }

@@ -253,6 +253,9 @@ func TestDownload(t *testing.T) {
 		if rec := w.do("GET", target, "owner", "", "Range", "bytes=8-12", "If-Range", `"another"`); rec.Code != 200 || rec.Body.Len() != 22 {
 			t.Errorf("If-Range: %d %q", rec.Code, rec.Body)
 		}
+		if rec := w.do("GET", target, "owner", "", "Range", "items=0-5"); rec.Code != 200 || rec.Body.Len() != 22 {
+			t.Errorf("a range of another unit: %d %q", rec.Code, rec.Body)
+		}
 		if rec := w.do("GET", target, "owner", "", "Range", "bytes=90-"); rec.Code != 416 || key(rec) != "range_not_satisfiable" || rec.Header().Get("Content-Range") != "bytes */22" {
 			t.Errorf("a range beyond the end: %d %v %s", rec.Code, rec.Header(), rec.Body)
 		}

@@ -163,6 +163,7 @@ var buffers = sync.Pool{New: func() any { return new([smallFile]byte) }}
 
 // serveContent sends a file; the standard library handles conditions and ranges.
 func serveContent(w http.ResponseWriter, r *http.Request, f *os.File, info fs.FileInfo) error {
+	contentcoding.KeepByteRanges(r)
 	content, sum := io.ReadSeeker(f), uint32(0)
 	if info.Size() <= smallFile {
 		buf := buffers.Get().(*[smallFile]byte)

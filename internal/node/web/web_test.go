@@ -142,6 +142,7 @@ func TestConditionsAndRanges(t *testing.T) {
 			{[]string{"If-Modified-Since", modified}, 304, ""},
 			{[]string{"If-Match", `"x"`}, 412, ""},
 			{[]string{"Range", "bytes=10-19"}, 206, "abcdefghij"},
+			{[]string{"Range", "items=0-5"}, 200, content},
 			{[]string{"Range", "bytes=-5"}, 206, content[size-5:]},
 			{[]string{"Range", "bytes=990-", "If-Range", tag}, 206, content[990:]},
 			{[]string{"Range", "bytes=990-", "If-Range", `"old"`}, 200, content},

@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"net/http"
+	"strings"
 	"time"
 )
 
@@ -36,5 +37,14 @@ func (c Content) Serve(w http.ResponseWriter, r *http.Request) {
 		h.Set("Content-Encoding", "gzip")
 	}
 	h.Set("ETag", `"`+tag+`"`)
+	KeepByteRanges(r)
 	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(body))
+}
+
+// KeepByteRanges has http.ServeContent ignore a range of a unit that nobody here knows (RFC 9110, section 14.2), which it would
+// refuse.
+func KeepByteRanges(r *http.Request) {
+	if unit, _, ok := strings.Cut(r.Header.Get("Range"), "="); ok && !strings.EqualFold(strings.TrimSpace(unit), "bytes") {
+		r.Header.Del("Range")
+	}
 }
