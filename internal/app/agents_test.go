@@ -169,9 +169,11 @@ func TestAnAgentsMessagesByHand(t *testing.T) {
 		`{"jsonrpc":"2.0","id":4,"method":"tools/call"}`:                                                  {400, `"code":-32600`},
 		`{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"name":"nothing"}}`:                      {200, `"error"`},
 		`{"jsonrpc":"2.0","method":"notifications/initialized"}`:                                          {202, ``},
-		`[{"jsonrpc":"2.0","id":1,"method":"tools/list"}]`:                                                {400, `"error":"invalid_request"`},
-		`{"jsonrpc":`: {400, `"error":"malformed_json"`},
-		``:            {400, `"error":"malformed_json"`},
+		`[{"jsonrpc":"2.0","id":1,"method":"tools/list"}]`:                                                {400, `"code":-32600`},
+		`"tools/list"`:         {400, `"code":-32600`},
+		`{"id":{},"method":1}`: {400, `"id":null`},
+		`{"jsonrpc":`:          {400, `"code":-32700`},
+		``:                     {400, `"code":-32700`},
 		`{"jsonrpc":"2.0","id":6,"method":"tools/list","params":{"x":"` + strings.Repeat("x", 300<<10) + `"}}`: {413, `"error":"payload_too_large"`},
 	} {
 		r := a.post(t, key, path, body)

@@ -96,9 +96,9 @@ func (e *Endpoint) Answer(_ context.Context, p auth.Principal, _ *struct{}, w ht
 	case err != nil:
 		return fault.InvalidRequest.Wrap(err)
 	}
-	m, err := read(body)
-	if err != nil {
-		return err
+	m, wrong := read(body)
+	if wrong != nil {
+		return sendError(w, nil, *wrong)
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), patience)
 	defer cancel()
@@ -120,14 +120,30 @@ type message struct {
 	Method string          `json:"method"`
 }
 
-func read(body []byte) (m message, err error) {
-	if trimmed := bytes.TrimSpace(body); len(trimmed) > 0 && trimmed[0] == '[' {
-		return m, fault.InvalidRequest.Wrap(errors.New("mcp: a batch"))
-	}
-	if err := json.Unmarshal(body, &m); err != nil {
-		return m, fault.MalformedJSON.Wrap(err)
+// read reads a message, or says what is wrong with it (JSON-RPC 2.0, section 5.1).
+func read(body []byte) (m message, wrong *jsonrpc.Error) {
+	trimmed := bytes.TrimSpace(body)
+	switch err := json.Unmarshal(trimmed, &m); {
+	case !json.Valid(trimmed):
+		return m, &jsonrpc.Error{Code: jsonrpc.CodeParseError, Message: "The body is not JSON."}
+	case trimmed[0] == '[':
+		return m, &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: "Batches are not supported: send one message at a time."}
+	case err != nil || trimmed[0] != '{':
+		return m, &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: "The body is not a message of JSON-RPC 2.0."}
 	}
 	return m, nil
+}
+
+// sendError refuses a message as JSON-RPC; id is null when it is not known.
+func sendError(w http.ResponseWriter, id json.RawMessage, refusal jsonrpc.Error) error {
+	body, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": id, "error": refusal})
+	if err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(http.StatusBadRequest)
+	_, err = w.Write(body)
+	return err
 }
 
 // server returns a server with the tools that a principal may call.
@@ -242,11 +258,7 @@ func (a *answer) send(w http.ResponseWriter, m message) error {
 		if strings.HasSuffix(text, fmt.Sprintf("%q unsupported", m.Method)) {
 			code = jsonrpc.CodeMethodNotFound
 		}
-		var err error
-		body, err = json.Marshal(map[string]any{"jsonrpc": "2.0", "id": m.ID, "error": jsonrpc.Error{Code: int64(code), Message: text}})
-		if err != nil {
-			return err
-		}
+		return sendError(w, m.ID, jsonrpc.Error{Code: int64(code), Message: text})
 	}
 	if len(body) > 0 {
 		w.Header().Set("Content-Type", "application/json")
