@@ -126,6 +126,7 @@ func (s *Service) profileOperations() []api.Route {
 				"currency only changes how prices are shown beside `usd_cents`.",
 			Example: `{"locale": "en", "currency": "UZS"}`,
 			Scopes:  []string{auth.ScopeProfile}, Summary: "Change the display preferences: locale and currency",
+			Errors: []*fault.Def{fault.Forbidden},
 			Handle: func(ctx context.Context, p auth.Principal, in *updateMeIn) (*meWire, error) {
 				if in.Body.Name != nil && p.SessionID == 0 {
 					return nil, fault.Forbidden.New() // consents of applications say nothing of it
