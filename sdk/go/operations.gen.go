@@ -2806,8 +2806,9 @@ type DomainsQuery struct {
 	Page int64
 	// Items a page; values above 50 are taken as 50.
 	PerPage int64
-	// Only those in this state. One of: pending_registration, pending_transfer_in, active, expired, grace,
-	// redemption, pending_delete, transferred_out, cancelled, failed
+	// Only those in this state. One of: pending_payment, pending_registration, pending_transfer_in,
+	// pending_verification, active, expired, grace, redemption, pending_delete, transferred_out, cancelled,
+	// suspended, failed
 	Status string
 	// Part of the name
 	Q string
@@ -6436,8 +6437,9 @@ type ResellerDomainsQuery struct {
 	Page int64
 	// Items a page; values above 50 are taken as 50.
 	PerPage int64
-	// Only those in this state. One of: pending_registration, pending_transfer_in, active, expired, grace,
-	// redemption, pending_delete, transferred_out, cancelled, failed
+	// Only those in this state. One of: pending_payment, pending_registration, pending_transfer_in,
+	// pending_verification, active, expired, grace, redemption, pending_delete, transferred_out, cancelled,
+	// suspended, failed
 	Status string
 	// Part of the name
 	Q string

@@ -1545,7 +1545,7 @@ type CronJob struct {
 	Command   string    `json:"command"`
 	CreatedAt time.Time `json:"created_at"`
 	Enabled   bool      `json:"enabled"`
-	// Five fields, or a preset
+	// Five fields, also when it was given as a preset
 	Expression string `json:"expression"`
 	// Why it failed: an error key
 	FailureKey     *string `json:"failure_key"`
@@ -1565,7 +1565,7 @@ type CronJob struct {
 	// What becomes of a run that is due while the one before goes on
 	// One of: skip, allow.
 	Overlap string `json:"overlap"`
-	// The preset, when the expression is one
+	// The preset, such as @daily, when it was given as one
 	Preset *string `json:"preset"`
 	// Null, as the last run's members, while the hosting server does not answer
 	Running *bool `json:"running"`
@@ -2076,12 +2076,12 @@ type DomainsCode struct {
 // DomainsContact is an object of the API.
 type DomainsContact struct {
 	City string `json:"city"`
-	// ISO 3166-1 alpha-2
+	// ISO 3166-1 alpha-2, in capitals
 	Country      string  `json:"country"`
 	Email        string  `json:"email"`
 	Name         string  `json:"name"`
 	Organization *string `json:"organization,omitzero"`
-	// E.164
+	// E.164: a plus sign, the code of the country, the number
 	Phone      string  `json:"phone"`
 	PostalCode *string `json:"postal_code,omitzero"`
 	Region     *string `json:"region,omitzero"`
@@ -4235,7 +4235,7 @@ type Order struct {
 	Kind   string     `json:"kind"`
 	Number string     `json:"number"`
 	PaidAt *time.Time `json:"paid_at"`
-	// Given back to the wallet after the order was completed
+	// Given back to the wallet: all of it when the order failed, or what was refunded after it was completed
 	Refunded  Money  `json:"refunded"`
 	ServiceID *int64 `json:"service_id"`
 	// One of: pending, paid, processing, completed, failed, refunded, cancelled, expired.

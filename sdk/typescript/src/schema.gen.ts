@@ -6352,7 +6352,7 @@ export interface components {
             /** Format: date-time */
             created_at: string;
             enabled: boolean;
-            /** @description Five fields, or a preset */
+            /** @description Five fields, also when it was given as a preset */
             expression: string;
             /** @description Why it failed: an error key */
             failure_key: string | null;
@@ -6387,7 +6387,7 @@ export interface components {
              * @enum {string}
              */
             overlap: "skip" | "allow";
-            /** @description The preset, when the expression is one */
+            /** @description The preset, such as @daily, when it was given as one */
             preset: string | null;
             /** @description Null, as the last run's members, while the hosting server does not answer */
             running: boolean | null;
@@ -6820,12 +6820,12 @@ export interface components {
         };
         DomainsContact: {
             city: string;
-            /** @description ISO 3166-1 alpha-2 */
+            /** @description ISO 3166-1 alpha-2, in capitals */
             country: string;
             email: string;
             name: string;
             organization?: string;
-            /** @description E.164 */
+            /** @description E.164: a plus sign, the code of the country, the number */
             phone: string;
             postal_code?: string;
             region?: string;
@@ -8970,7 +8970,7 @@ export interface components {
             number: string;
             /** Format: date-time */
             paid_at: string | null;
-            /** @description Given back to the wallet after the order was completed */
+            /** @description Given back to the wallet: all of it when the order failed, or what was refunded after it was completed */
             refunded: components["schemas"]["Money"];
             /** Format: int64 */
             service_id: number | null;
@@ -11526,11 +11526,25 @@ export interface components {
             expires_at: string | null;
             /** @description Why it could not be made: an error key */
             failure_key: string | null;
+            /**
+             * Format: date-time
+             * @description Until when it stays online although it is not paid
+             */
+            grace_until: string | null;
             /** Format: int64 */
             id: number;
             label: string;
+            /** @description What you noted of it; left out when it is larger than 8 KiB: ask for the service */
+            metadata?: {
+                [key: string]: string;
+            };
             /** Format: int64 */
             order_id: number;
+            /**
+             * Format: int64
+             * @description The plan that comes with the next renewal
+             */
+            pending_plan_id: number | null;
             /** Format: int64 */
             plan_id: number;
             /** Format: date-time */
@@ -11539,6 +11553,13 @@ export interface components {
             status: "pending" | "provisioning" | "active" | "past_due" | "suspended" | "terminating" | "terminated" | "failed" | "cancelled";
             /** @description unpaid, abuse, manual or resource_limit; more may be added */
             suspend_reason: string | null;
+            /** Format: date-time */
+            suspended_at: string | null;
+            /**
+             * Format: date-time
+             * @description When it ends, where that is known
+             */
+            terminates_at: string | null;
             /** @description hosting; more may be added */
             type: string;
         };
@@ -11550,6 +11571,11 @@ export interface components {
             expires_at: string | null;
             /** @description Why it could not be made: an error key */
             failure_key: string | null;
+            /**
+             * Format: date-time
+             * @description Until when it stays online although it is not paid
+             */
+            grace_until: string | null;
             /** Format: int64 */
             id: number;
             /** @description Its address from now on */
@@ -11558,8 +11584,17 @@ export interface components {
             ipv6: string;
             label: string;
             location: string;
+            /** @description What you noted of it; left out when it is larger than 8 KiB: ask for the service */
+            metadata?: {
+                [key: string]: string;
+            };
             /** Format: int64 */
             order_id: number;
+            /**
+             * Format: int64
+             * @description The plan that comes with the next renewal
+             */
+            pending_plan_id: number | null;
             /** Format: int64 */
             plan_id: number;
             /** Format: date-time */
@@ -11568,6 +11603,13 @@ export interface components {
             status: "pending" | "provisioning" | "active" | "past_due" | "suspended" | "terminating" | "terminated" | "failed" | "cancelled";
             /** @description unpaid, abuse, manual or resource_limit; more may be added */
             suspend_reason: string | null;
+            /** Format: date-time */
+            suspended_at: string | null;
+            /**
+             * Format: date-time
+             * @description When it ends, where that is known
+             */
+            terminates_at: string | null;
             /** @description hosting; more may be added */
             type: string;
         };
@@ -11579,9 +11621,18 @@ export interface components {
             expires_at: string | null;
             /** @description Why it could not be made: an error key */
             failure_key: string | null;
+            /**
+             * Format: date-time
+             * @description Until when it stays online although it is not paid
+             */
+            grace_until: string | null;
             /** Format: int64 */
             id: number;
             label: string;
+            /** @description What you noted of it; left out when it is larger than 8 KiB: ask for the service */
+            metadata?: {
+                [key: string]: string;
+            };
             /**
              * Format: int64
              * @description In how many it begins, at the earliest
@@ -11589,6 +11640,11 @@ export interface components {
             minutes: number;
             /** Format: int64 */
             order_id: number;
+            /**
+             * Format: int64
+             * @description The plan that comes with the next renewal
+             */
+            pending_plan_id: number | null;
             /** Format: int64 */
             plan_id: number;
             /** Format: date-time */
@@ -11597,6 +11653,13 @@ export interface components {
             status: "pending" | "provisioning" | "active" | "past_due" | "suspended" | "terminating" | "terminated" | "failed" | "cancelled";
             /** @description unpaid, abuse, manual or resource_limit; more may be added */
             suspend_reason: string | null;
+            /** Format: date-time */
+            suspended_at: string | null;
+            /**
+             * Format: date-time
+             * @description When it ends, where that is known
+             */
+            terminates_at: string | null;
             /** @description hosting; more may be added */
             type: string;
         };
@@ -11608,11 +11671,25 @@ export interface components {
             expires_at: string | null;
             /** @description Why it could not be made: an error key */
             failure_key: string | null;
+            /**
+             * Format: date-time
+             * @description Until when it stays online although it is not paid
+             */
+            grace_until: string | null;
             /** Format: int64 */
             id: number;
             label: string;
+            /** @description What you noted of it; left out when it is larger than 8 KiB: ask for the service */
+            metadata?: {
+                [key: string]: string;
+            };
             /** Format: int64 */
             order_id: number;
+            /**
+             * Format: int64
+             * @description The plan that comes with the next renewal
+             */
+            pending_plan_id: number | null;
             /** Format: int64 */
             plan_id: number;
             /** Format: date-time */
@@ -11621,6 +11698,13 @@ export interface components {
             status: "pending" | "provisioning" | "active" | "past_due" | "suspended" | "terminating" | "terminated" | "failed" | "cancelled";
             /** @description unpaid, abuse, manual or resource_limit; more may be added */
             suspend_reason: string | null;
+            /** Format: date-time */
+            suspended_at: string | null;
+            /**
+             * Format: date-time
+             * @description When it ends, where that is known
+             */
+            terminates_at: string | null;
             /** @description hosting; more may be added */
             type: string;
         };
@@ -11637,11 +11721,25 @@ export interface components {
             expires_at: string | null;
             /** @description Why it could not be made: an error key */
             failure_key: string | null;
+            /**
+             * Format: date-time
+             * @description Until when it stays online although it is not paid
+             */
+            grace_until: string | null;
             /** Format: int64 */
             id: number;
             label: string;
+            /** @description What you noted of it; left out when it is larger than 8 KiB: ask for the service */
+            metadata?: {
+                [key: string]: string;
+            };
             /** Format: int64 */
             order_id: number;
+            /**
+             * Format: int64
+             * @description The plan that comes with the next renewal
+             */
+            pending_plan_id: number | null;
             /** Format: int64 */
             plan_id: number;
             /** Format: date-time */
@@ -11650,6 +11748,13 @@ export interface components {
             status: "pending" | "provisioning" | "active" | "past_due" | "suspended" | "terminating" | "terminated" | "failed" | "cancelled";
             /** @description unpaid, abuse, manual or resource_limit; more may be added */
             suspend_reason: string | null;
+            /** Format: date-time */
+            suspended_at: string | null;
+            /**
+             * Format: date-time
+             * @description When it ends, where that is known
+             */
+            terminates_at: string | null;
             /** @description hosting; more may be added */
             type: string;
         };
@@ -12469,7 +12574,7 @@ export interface operations {
                 /** @description Items a page; values above 50 are taken as 50. */
                 per_page?: number;
                 /** @description Only those in this state */
-                status?: "pending_registration" | "pending_transfer_in" | "active" | "expired" | "grace" | "redemption" | "pending_delete" | "transferred_out" | "cancelled" | "failed";
+                status?: "pending_payment" | "pending_registration" | "pending_transfer_in" | "pending_verification" | "active" | "expired" | "grace" | "redemption" | "pending_delete" | "transferred_out" | "cancelled" | "suspended" | "failed";
                 /** @description Part of the name */
                 q?: string;
                 /** @description Only those with exactly this tag */
@@ -14637,7 +14742,7 @@ export interface operations {
                 /** @description Items a page; values above 50 are taken as 50. */
                 per_page?: number;
                 /** @description Only those in this state */
-                status?: "pending_registration" | "pending_transfer_in" | "active" | "expired" | "grace" | "redemption" | "pending_delete" | "transferred_out" | "cancelled" | "failed";
+                status?: "pending_payment" | "pending_registration" | "pending_transfer_in" | "pending_verification" | "active" | "expired" | "grace" | "redemption" | "pending_delete" | "transferred_out" | "cancelled" | "suspended" | "failed";
                 /** @description Part of the name */
                 q?: string;
                 /** @description Only those with exactly this tag */
