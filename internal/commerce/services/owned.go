@@ -57,8 +57,10 @@ func (s *Service) owned(ctx context.Context, q db.Querier, rows []Row) ([]Owned,
 	}
 	all := make([]Owned, len(rows))
 	for i, r := range rows {
-		o := Owned{View: wire(ctx, r, sale.Funds{}), FirstPrice: r.firstPrice, NextPrice: r.nextPrice(), Sandbox: r.Sandbox,
-			Renewing: r.renewing(), Starting: r.starting()}
+		o := Owned{
+			View: wire(ctx, r, sale.Funds{}), FirstPrice: r.firstPrice, NextPrice: r.nextPrice(), Sandbox: r.Sandbox,
+			Renewing: r.renewing(), Starting: r.starting(),
+		}
 		if r.suspendedByOwner() {
 			o.SuspendNote = db.OrNull(r.suspendNote)
 		}
