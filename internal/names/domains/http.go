@@ -238,12 +238,12 @@ type contactWire struct {
 	Name         string `json:"name" minLength:"1" maxLength:"255"`
 	Organization string `json:"organization,omitempty" maxLength:"255"`
 	Email        string `json:"email" minLength:"3" maxLength:"255"`
-	Phone        string `json:"phone" maxLength:"16" doc:"E.164: a plus sign, the code of the country, the number" example:"+998901234567"`
+	Phone        string `json:"phone" doc:"E.164: a plus sign, the code of the country, the number" example:"+998901234567"`
 	Street       string `json:"street" minLength:"1" maxLength:"255"`
 	City         string `json:"city" minLength:"1" maxLength:"255"`
 	Region       string `json:"region,omitempty" maxLength:"255"`
 	PostalCode   string `json:"postal_code,omitempty" maxLength:"16"`
-	Country      string `json:"country" maxLength:"2" doc:"ISO 3166-1 alpha-2, in capitals" example:"UZ"`
+	Country      string `json:"country" doc:"ISO 3166-1 alpha-2, in capitals" example:"UZ"`
 }
 
 type orderIn struct {
