@@ -1,0 +1,1 @@
+import{Fr as e,kr as t,li as n,yr as r}from"./main-BtE58m20.js";var i=n();function a({facts:n}){return(0,i.jsx)(r,{gap:6,component:`dl`,m:0,children:n.map(([n,r])=>(0,i.jsxs)(e,{justify:`space-between`,gap:`xs`,children:[(0,i.jsx)(t,{component:`dt`,size:`sm`,c:`dimmed`,children:n}),(0,i.jsx)(t,{component:`dd`,m:0,size:`sm`,children:r})]},n))})}export{a as t};

@@ -1,0 +1,1 @@
+import{V as e,i as t}from"./often-Ct0OPEl_.js";import{li as n}from"./main-BtE58m20.js";var r=n();function i({label:n,value:i,options:a,all:o=t(`filter.all`),onChange:s,mb:c}){return(0,r.jsx)(e,{label:n,value:i??``,onChange:e=>s(e.currentTarget.value||void 0),data:[{value:``,label:o},...a.map(([e,t])=>({value:e,label:t}))],maw:260,mb:c})}export{i as t};

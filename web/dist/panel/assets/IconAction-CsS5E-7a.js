@@ -1,0 +1,1 @@
+import{Lr as e,br as t,li as n}from"./main-BtE58m20.js";var r=n();function i({icon:n,label:i,onClick:a}){return(0,r.jsx)(t,{label:i,children:(0,r.jsx)(e,{variant:`subtle`,"aria-label":i,onClick:a,children:(0,r.jsx)(n,{size:16,"aria-hidden":!0})})})}export{i as t};

@@ -1,1 +1,0 @@
-import{W as e}from"./often-DnOmEv8X.js";import{li as t,vr as n}from"./main-CS-5nQXZ.js";var r=t();function i({id:t,title:i,children:a,...o}){return(0,r.jsxs)(e,{withBorder:!0,component:`section`,"aria-labelledby":t,...o,children:[(0,r.jsx)(n,{order:2,id:t,mb:`sm`,children:i}),a]})}export{i as t};

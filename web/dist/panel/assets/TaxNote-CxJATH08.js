@@ -1,1 +1,0 @@
-import{On as e,kr as t,li as n}from"./main-CS-5nQXZ.js";import{_ as r}from"./often-DnOmEv8X.js";var i=n();function a({tax:n,name:a}){return n.usd_cents<=0?null:(0,i.jsx)(t,{size:`sm`,c:`dimmed`,children:e(`tax.added`,{amount:r(n),name:a})})}export{a as t};

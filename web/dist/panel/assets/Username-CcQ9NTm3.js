@@ -1,1 +1,0 @@
-import{Bn as e,li as t}from"./main-CS-5nQXZ.js";var n=t();function r(){return(0,n.jsx)(`input`,{className:`visually-hidden`,autoComplete:`username`,readOnly:!0,tabIndex:-1,"aria-hidden":!0,value:e.account?.email??``})}export{r as t};

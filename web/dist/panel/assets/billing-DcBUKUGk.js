@@ -1,0 +1,1 @@
+import{Xn as e,et as t,tt as n}from"./main-BtE58m20.js";var r=e({queryKey:[`billing`],queryFn:({signal:e})=>n(t.GET(`/api/v1/me/billing`,{signal:e}))});export{r as t};

@@ -1,0 +1,1 @@
+import{t as e}from"./texts-DgxTOvKM.js";function t({browser:t,system:n}){return t&&n?e(`device.both`,{browser:t,system:n}):t||n||e(`device.unknown`)}export{t};

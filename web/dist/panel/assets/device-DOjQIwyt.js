@@ -1,1 +1,0 @@
-import{t as e}from"./texts-Cymsqudc.js";function t({browser:t,system:n}){return t&&n?e(`device.both`,{browser:t,system:n}):t||n||e(`device.unknown`)}export{t};

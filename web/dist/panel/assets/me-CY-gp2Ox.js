@@ -1,1 +1,0 @@
-import{Xn as e,et as t,tt as n}from"./main-CS-5nQXZ.js";var r=e({queryKey:[`me`],queryFn:({signal:e})=>n(t.GET(`/api/v1/me`,{signal:e}))});export{r as t};

@@ -1,0 +1,1 @@
+import{t as e}from"./texts-DgxTOvKM.js";var t=[`profile`,`services:read`,`services:write`,`orders:read`,`orders:write`,`wallet:read`,`wallet:write`,`ai:read`,`ai:write`,`domains:read`,`domains:write`,`monitors:read`,`monitors:write`],n=n=>{let r=t.find(e=>e===n);return r?e(`scope.${r}`):n};export{t as n,n as t};

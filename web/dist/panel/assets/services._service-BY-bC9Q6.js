@@ -1,1 +1,0 @@
-import{Bn as e,Yn as t,wn as n}from"./main-CS-5nQXZ.js";import{n as r}from"./api-PrzIMmHS.js";var i=async({context:i,params:a})=>{let o=Number(a.service);if(!Number.isSafeInteger(o)||o<1)throw t();if(!e.client)try{await i.queryClient.ensureQueryData(r(o))}catch(e){if(e instanceof n&&e.status===404)throw t()}};export{i as loader};

@@ -1,0 +1,1 @@
+import{Bn as e,Yn as t,wn as n}from"./main-BtE58m20.js";import{n as r}from"./api-CXalpviJ.js";var i=async({context:i,params:a})=>{let o=Number(a.service);if(!Number.isSafeInteger(o)||o<1)throw t();if(!e.client)try{await i.queryClient.ensureQueryData(r(o))}catch(e){if(e instanceof n&&e.status===404)throw t()}};export{i as loader};

@@ -1,1 +1,0 @@
-import{$i as e,Bn as t,Pt as n,li as r,na as i,t as a,yn as o}from"./main-CS-5nQXZ.js";var s=i(e(),1),c=r();function l(){return(0,s.useEffect)(()=>{o.postMessage(a(t)),window.close()},[]),(0,c.jsx)(`p`,{children:n(`session.close`)})}var u=l;export{u as component};

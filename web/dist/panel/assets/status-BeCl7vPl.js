@@ -1,1 +1,0 @@
-import{r as e}from"./often-DnOmEv8X.js";import{t}from"./texts--6OLQn-2.js";import{li as n}from"./main-CS-5nQXZ.js";var r=n(),i={open:`busy`,waiting:`warn`,answered:`good`,closed:`neutral`};function a({status:n}){return(0,r.jsx)(e,{tone:i[n],label:t(`status.${n}`)})}export{a as t};

@@ -1,0 +1,1 @@
+import{r as e}from"./often-Ct0OPEl_.js";import{t}from"./texts-rx49W9Vi.js";import{li as n}from"./main-BtE58m20.js";var r=n(),i={pending:`warn`,paid:`busy`,processing:`busy`,completed:`good`,failed:`bad`,refunded:`neutral`,cancelled:`neutral`,expired:`neutral`};function a({status:n}){return(0,r.jsx)(e,{tone:i[n],label:t(`status.${n}`)})}export{a as t};

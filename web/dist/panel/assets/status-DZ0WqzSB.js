@@ -1,1 +1,0 @@
-import{r as e}from"./often-DnOmEv8X.js";import{t}from"./texts-DU1jJDdH.js";import{li as n}from"./main-CS-5nQXZ.js";var r=n(),i={pending:`busy`,provisioning:`busy`,active:`good`,past_due:`warn`,suspended:`bad`,terminating:`busy`,terminated:`neutral`,failed:`bad`,cancelled:`neutral`};function a({status:n}){return(0,r.jsx)(e,{tone:i[n],label:t(`status.${n}`)})}export{a as t};

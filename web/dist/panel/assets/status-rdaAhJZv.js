@@ -1,0 +1,1 @@
+import{r as e}from"./often-Ct0OPEl_.js";import{t}from"./texts-DzVKuW5I.js";import{li as n}from"./main-BtE58m20.js";var r=n(),i={pending:`busy`,provisioning:`busy`,active:`good`,past_due:`warn`,suspended:`bad`,terminating:`busy`,terminated:`neutral`,failed:`bad`,cancelled:`neutral`};function a({status:n}){return(0,r.jsx)(e,{tone:i[n],label:t(`status.${n}`)})}export{a as t};

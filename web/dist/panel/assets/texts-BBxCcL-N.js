@@ -1,0 +1,1 @@
+import{Nn as e}from"./main-BtE58m20.js";var t=e(`staffservices`);export{t};

@@ -1,1 +1,0 @@
-import{Nn as e}from"./main-CS-5nQXZ.js";var t=e(`services`);export{t};

@@ -1,1 +1,0 @@
-import{Yn as e,wn as t}from"./main-CS-5nQXZ.js";async function n(n,r){try{await n.fetchQuery(r)}catch(n){if(n instanceof t&&n.status===404)throw e()}}export{n as t};

@@ -1,0 +1,1 @@
+import{_ as e}from"./often-Ct0OPEl_.js";var t=t=>e({amount:t,currency:`USD`});export{t};

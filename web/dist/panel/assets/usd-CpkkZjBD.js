@@ -1,1 +1,0 @@
-import{_ as e}from"./often-DnOmEv8X.js";var t=t=>e({amount:t,currency:`USD`});export{t};
