@@ -131,21 +131,7 @@ func (s *modelService) renewable() bool {
 	return s.state == "active" || s.state == "past_due" || s.state == "suspended"
 }
 
-// settled tells that a cheaper plan is to come for which a period is paid: no more can be paid for it until then.
-func (s *modelService) settled(now time.Time) bool {
-	last, present := s.paid[len(s.paid)-1], s.paid[0].plan
-	for _, p := range s.paid {
-		if !p.from.After(now) {
-			present = p.plan
-		}
-	}
-	return last.from.After(now) && last.plan.prices[s.months] < present.prices[s.months]
-}
-
 func (s *modelService) renew(m *modelReseller) bool {
-	if s.settled(m.now) {
-		return false
-	}
 	from := s.expires
 	if !monthsAfter(from, s.months, s.began).After(m.now) {
 		from = m.now

@@ -123,6 +123,9 @@ func (r *Row) note(n Notes, previous map[string]any) error {
 	}
 	var err error
 	previous["metadata"] = before
+	if len(r.metadata) > maxEventMetadata {
+		previous["metadata"] = nil // what is told of a service has a bound
+	}
 	r.metadata, err = metadataText(n.Metadata)
 	return err
 }

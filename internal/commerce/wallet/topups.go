@@ -289,8 +289,12 @@ func (s *Service) takeBack(ctx context.Context, tx *db.Tx, t topup, e gateway.Ev
 			return err
 		}
 		total, typ = e.Total-before, TypeReversal
-	} else if _, again, err := findEntry(ctx, tx, ref, typ, part); err != nil || again {
-		return err
+	} else {
+		for _, told := range []int64{part, int64(e.Total)} { // v0.1.0 noted what was taken back in all
+			if _, again, err := findEntry(ctx, tx, ref, typ, told); err != nil || again {
+				return err
+			}
+		}
 	}
 	total = min(total, t.total()-t.TakenBack)
 	if total <= 0 {

@@ -213,6 +213,9 @@ func (r *reader) line(text []byte, at position) bool {
 
 // packed reads a compressed file. It can only be read forwards, so the last matching lines are kept meanwhile.
 func (r *reader) packed(f io.Reader, v volume, end int64) error {
+	if end == 0 { // what is before its first line is in older files
+		return nil
+	}
 	in, err := unpacked(r.ctx, f, v)
 	if err != nil {
 		return err

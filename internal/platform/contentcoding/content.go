@@ -44,7 +44,7 @@ func (c Content) Serve(w http.ResponseWriter, r *http.Request) {
 // KeepByteRanges has http.ServeContent ignore a range of a unit that nobody here knows (RFC 9110, section 14.2), which it would
 // refuse.
 func KeepByteRanges(r *http.Request) {
-	if unit, _, ok := strings.Cut(r.Header.Get("Range"), "="); ok && !strings.EqualFold(strings.TrimSpace(unit), "bytes") {
+	if unit, _, ok := strings.Cut(r.Header.Get("Range"), "="); ok && unit != "bytes" {
 		r.Header.Del("Range")
 	}
 }

@@ -69,6 +69,9 @@ func (s *Service) Receive(ctx context.Context, raw io.Reader) (t Ticket, err err
 	if m.mailID, _ = h.MessageID(); m.mailID == "" {
 		return t, dropped("it has no Message-ID")
 	}
+	if again, err := delivered(ctx, s.DB, m.mailID); err != nil || again {
+		return t, err
+	}
 	read, err := readContent(r)
 	if limited.N <= 0 { // whatever its cut end looks like
 		err = fault.PayloadTooLarge.With(fault.Fields{"maximum": maxMail >> 20}).Saying("tickets.limit.mail")
@@ -81,7 +84,7 @@ func (s *Service) Receive(ctx context.Context, raw io.Reader) (t Ticket, err err
 	_, err = s.Write(ctx, writer.ID, t.ID, m)
 	switch {
 	case db.IsUnique(err):
-		return t, nil // it was delivered before
+		return t, nil // it was delivered at the same moment
 	case errors.Is(err, fault.LimitReached):
 		return t, s.refuse(ctx, t, err)
 	case errors.Is(err, fault.Validation), errors.Is(err, fault.PayloadTooLarge):

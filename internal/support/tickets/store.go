@@ -144,6 +144,12 @@ func scanMessage(r db.Row) (m Message, err error) {
 	return m, err
 }
 
+// delivered tells whether a mail is a message of a ticket.
+func delivered(ctx context.Context, q db.Querier, mailID string) (found bool, err error) {
+	err = q.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM tickets_messages WHERE mail_id = $1)`, mailID).Scan(&found)
+	return found, err
+}
+
 func messages(ctx context.Context, q db.Querier, ticket int64, internal bool) ([]Message, error) {
 	all, err := db.Collect(ctx, q, scanMessage, `SELECT `+messageColumns+` FROM tickets_messages
 		WHERE ticket_id = $1 AND ($2 OR NOT internal) ORDER BY id`, ticket, internal)

@@ -468,10 +468,17 @@ func TestClosedTicketsAreOpenedWithinTheBound(t *testing.T) {
 func TestCustomersAreToldOfMailsWithoutRoom(t *testing.T) {
 	engines(t, func(t *testing.T, w *world) {
 		full, plain := w.ask(), w.ask()
-		w.fill(full.ID, 499, "More.")
+		w.fill(full.ID, 498, "More.")
 		text := []string{"Content-Type: text/plain", "", "It works."}
+		last := w.mailOf(full, "last", text...)
+		if _, err := w.Receive(t.Context(), strings.NewReader(last)); err != nil {
+			t.Fatal(err)
+		}
 		large := []string{"Content-Type: multipart/mixed; boundary=b", "", "--b", "Content-Type: image/png", "", strings.Repeat(strings.Repeat("x", 998)+"\r\n", 11_000), "--b--"}
 		w.queue.jobs = nil
+		if _, err := w.Receive(t.Context(), strings.NewReader(last)); err != nil || len(w.queue.jobs) != 0 { // it is there already
+			t.Errorf("the last mail again: %v, %+v", err, w.queue.jobs)
+		}
 		for what, c := range map[string]struct {
 			to     tickets.Ticket
 			mail   []string

@@ -133,7 +133,7 @@ func replaceRest(ctx context.Context, tx *db.Tx, serviceID int64, paid []period,
 		return err
 	}
 	var rows db.Values
-	for _, p := range settled(paid, t, order, value, price) {
+	for _, p := range slices.Backward(settled(paid, t, order, value, price)) { // read again, the latest order is the last
 		rows.Add(serviceID, t, end, p.amount, beganOf(paid), db.OrNull(p.order))
 	}
 	return insertPeriodRows(ctx, tx, &rows)

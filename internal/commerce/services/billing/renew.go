@@ -166,10 +166,6 @@ func (s *Service) renewedPlan(ctx context.Context, q db.Querier, r services.Row,
 	case over:
 		return w, services.ErrRenewalNotAllowed.Wrapf("billing: service %d uses more than plan %d allows", r.ID, w.planID)
 	}
-	if r.PendingPrice != nil && *r.PendingPrice < r.RenewPrice-r.AddonPrice && (pendingPaid(r) || months > r.PeriodMonths) {
-		// It may stay on its dearer plan when it uses more than the cheaper one allows by then; more than one period is not risked.
-		return w, services.ErrRenewalNotAllowed.Wrapf("billing: plan %d, which comes, is cheaper, and is paid for one period until then", w.planID)
-	}
 	w.planName, w.planPrice = offer.PlanName, offer.Price
 	if months == r.PeriodMonths && r.PendingPrice != nil { // the price that its owner agreed to
 		w.planPrice = *r.PendingPrice
@@ -178,7 +174,7 @@ func (s *Service) renewedPlan(ctx context.Context, q db.Querier, r services.Row,
 }
 
 // waitingExceeds reports whether a service whose next period is to be paid for the plan that waits uses more than that plan
-// allows. Once a period is paid for it, that is asked when the plan comes.
+// allows. Once a period is paid for it, the plan comes.
 func (s *Service) waitingExceeds(ctx context.Context, q db.Querier, r services.Row, planID int64, offer sale.Offer) (bool, error) {
 	if planID == r.PlanID || pendingPaid(r) {
 		return false, nil

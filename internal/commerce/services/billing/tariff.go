@@ -323,7 +323,7 @@ func (s *Service) move(ctx context.Context, tx *db.Tx, r services.Row, offer sal
 }
 
 // applyPending moves a service whose next period was paid for another plan, and has
-// begun, to that plan. A plan that is no longer to be had, or that allows less than the service uses, fails the change; the
+// begun, to that plan. A plan that is no longer to be had fails the change; the
 // service keeps its own, and what the other one cost more comes back.
 func (s *Service) applyPending(ctx context.Context, tx *db.Tx, id int64) error {
 	return s.Services.Change(ctx, tx, id, func(r services.Row) error { return s.applyDue(ctx, tx, r) })
@@ -344,27 +344,15 @@ func (s *Service) applyDue(ctx context.Context, tx *db.Tx, r services.Row) error
 		offer.Price = *r.PendingPrice
 	}
 	if err == nil {
-		err = tx.Savepoint(ctx, func(ctx context.Context) error { return s.moveWithin(ctx, tx, r, offer) })
+		err = tx.Savepoint(ctx, func(ctx context.Context) error { return s.move(ctx, tx, r, offer) })
 	}
-	if errors.Is(err, ErrTariffNotAllowed) || errors.Is(err, ErrDowngradeExceeds) || errors.Is(err, fault.Validation) {
+	if errors.Is(err, ErrTariffNotAllowed) || errors.Is(err, fault.Validation) {
 		if err := s.payBack(ctx, tx, r); err != nil {
 			return err
 		}
 		return s.Services.Emit(ctx, tx, "service.tariff_change_failed", r.ID, map[string]any{"pending_plan_id": r.PendingPlanID})
 	}
 	return err
-}
-
-// moveWithin is move for a service that may have come to use more than the plan allows since its owner chose it.
-func (s *Service) moveWithin(ctx context.Context, tx *db.Tx, r services.Row, offer sale.Offer) error {
-	over, err := s.exceeded(ctx, tx, r, offer)
-	if err == nil && len(over) > 0 {
-		err = ErrDowngradeExceeds.With(fault.Fields{"exceeded": over})
-	}
-	if err != nil {
-		return err
-	}
-	return s.move(ctx, tx, r, offer)
 }
 
 // payBack gives back what the time of a locked service was paid more than its own plan costs, for one that it does not
