@@ -319,18 +319,16 @@ test("a domain is renewed, signed, given a contact and made ready to leave, in u
   const show = leaving.getByRole("button", { name: l("domains.code.get") });
   await expect(show).toHaveCount(0);
   // An older one is played here: locked by its owner, and then open.
-  const older = async (locked: boolean) => {
-    await page.unroute(`**/api/v1/domains/${id}`);
-    await page.route(`**/api/v1/domains/${id}`, async (route) => {
-      const json = (await (await route.fetch()).json()) as object;
-      await route.fulfill({ json: { ...json, transfer_lock_until: "2026-01-01T00:00:00Z", locked } });
-    });
-    await page.reload();
-  };
-  await older(true);
+  let locked = true;
+  await page.route(`**/api/v1/domains/${id}`, async (route) => {
+    const json = (await (await route.fetch()).json()) as object;
+    await route.fulfill({ json: { ...json, transfer_lock_until: "2026-01-01T00:00:00Z", locked } });
+  });
+  await page.reload();
   await expect(leaving.getByText(l("domains.leaving.locked"))).toBeVisible();
   await expect(show).toHaveCount(0);
-  await older(false);
+  locked = false;
+  await page.reload();
   await page.route(`**/api/v1/domains/${id}/auth-code`, (route) =>
     route.fulfill({ json: { auth_code: "Xk7-code-42" } }),
   );
