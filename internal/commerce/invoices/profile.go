@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/text/unicode/norm"
 
+	"stead.dev/stead/internal/platform/countries"
 	"stead.dev/stead/internal/platform/fault"
 )
 
@@ -53,7 +54,7 @@ func (p profile) check(rules Rules) (profile, error) {
 	switch {
 	case p.name == "":
 		return p, fault.Invalid("name", "required")
-	case !country(p.country):
+	case !countries.Known(p.country):
 		return p, fault.Invalid("country", "invoices_country")
 	case p.company && p.address == "":
 		return p, fault.Invalid("address", "required")

@@ -11,8 +11,7 @@ import (
 	"strconv"
 	"strings"
 
-	"golang.org/x/text/language"
-
+	"stead.dev/stead/internal/platform/countries"
 	"stead.dev/stead/internal/platform/money"
 	"stead.dev/stead/internal/platform/yamlfile"
 )
@@ -70,7 +69,7 @@ func ReadRules(content []byte) (Rules, error) {
 		return to
 	}
 	for _, code := range slices.Sorted(maps.Keys(f.Countries)) {
-		if !country(code) {
+		if !countries.Known(code) {
 			problems = append(problems, fmt.Errorf("tax rules: countries: %q is not the code of a country, such as UZ", code))
 		}
 		r.countries[code] = read(code, f.Countries[code])
@@ -82,12 +81,6 @@ func ReadRules(content []byte) (Rules, error) {
 		problems = append(problems, fmt.Errorf("tax rules: home: %q is none of the countries", f.Home))
 	}
 	return r, errors.Join(problems...)
-}
-
-// country tells whether a text is the code of a country, in capitals.
-func country(code string) bool {
-	region, err := language.ParseRegion(code)
-	return err == nil && len(code) == 2 && region.IsCountry() && region.Canonicalize().String() == code
 }
 
 func (f fileRule) rule() (*rule, error) {

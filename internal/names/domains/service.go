@@ -12,10 +12,9 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"golang.org/x/text/language"
-
 	"stead.dev/stead/internal/commerce/sale"
 	"stead.dev/stead/internal/platform/clock"
+	"stead.dev/stead/internal/platform/countries"
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/domainname"
 	"stead.dev/stead/internal/platform/fault"
@@ -280,7 +279,7 @@ func checkContact(member string, c registrar.Contact) error {
 	if !phone.MatchString(c.Phone) {
 		return fault.Invalid(member+".phone", "phone")
 	}
-	if region, err := language.ParseRegion(c.Country); err != nil || len(c.Country) != 2 || !region.IsCountry() || region.Canonicalize().String() != c.Country {
+	if !countries.Known(c.Country) {
 		return fault.Invalid(member+".country", "country")
 	}
 	return nil

@@ -15,8 +15,7 @@ import (
 	"strings"
 	"time"
 
-	lang "golang.org/x/text/language"
-
+	"stead.dev/stead/internal/platform/countries"
 	"stead.dev/stead/internal/platform/domainname"
 	"stead.dev/stead/internal/platform/i18n"
 	"stead.dev/stead/internal/platform/money"
@@ -148,8 +147,7 @@ func redirects(c *Config) error {
 
 // country accepts the code of a country in capitals.
 func country(text string) error {
-	region, err := lang.ParseRegion(text)
-	if err != nil || len(text) != 2 || !region.IsCountry() || region.Canonicalize().String() != text {
+	if !countries.Known(text) {
 		return fmt.Errorf("%q is not the code of a country, such as UZ", text)
 	}
 	return nil
