@@ -13,6 +13,7 @@ import (
 
 	"stead.dev/stead/internal/platform/api"
 	"stead.dev/stead/internal/platform/auth"
+	"stead.dev/stead/internal/platform/contentcoding"
 	"stead.dev/stead/internal/platform/fault"
 	"stead.dev/stead/internal/platform/i18n"
 )
@@ -143,5 +144,5 @@ func serve(w http.ResponseWriter, r *http.Request, content []byte, cache string)
 	h.Set("Cache-Control", cache)
 	h.Set("ETag", strconv.Quote(hex.EncodeToString(sum[:12])))
 	r.Header.Del("Range") // small enough to be sent whole
-	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(content))
+	contentcoding.ServeContent(w, r, "", time.Time{}, bytes.NewReader(content))
 }

@@ -383,6 +383,5 @@ func (ui *UI) picture(w http.ResponseWriter, r *http.Request) {
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Cache-Control", "public, max-age=3600")
 	h.Set("ETag", `"`+m.Hash()+`"`)
-	contentcoding.KeepByteRanges(r)
-	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(m.Content))
+	contentcoding.ServeContent(w, r, "", time.Time{}, bytes.NewReader(m.Content))
 }

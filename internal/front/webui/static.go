@@ -47,7 +47,6 @@ func (ui *UI) static() http.Handler {
 		if r.URL.Path == assetName(name) {
 			h.Set("Cache-Control", "public, max-age=31536000, immutable")
 		}
-		contentcoding.KeepByteRanges(r)
-		http.ServeContent(w, r, name, time.Time{}, bytes.NewReader(content))
+		contentcoding.ServeContent(w, r, name, time.Time{}, bytes.NewReader(content))
 	})
 }

@@ -219,8 +219,7 @@ func (s *Service) download(ctx context.Context, p auth.Principal, in *downloadIn
 	w.Header().Set("Cache-Control", "private, no-cache")
 	w.Header().Set("ETag", strconv.Quote(e.ETag))
 	ranged := &rangeWriter{ResponseWriter: w}
-	contentcoding.KeepByteRanges(r)
-	http.ServeContent(ranged, r, "", e.ModifiedAt, f)
+	contentcoding.ServeContent(ranged, r, "", e.ModifiedAt, f)
 	if ranged.refused {
 		return ErrRange.New()
 	}

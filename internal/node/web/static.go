@@ -163,7 +163,6 @@ var buffers = sync.Pool{New: func() any { return new([smallFile]byte) }}
 
 // serveContent sends a file; the standard library handles conditions and ranges.
 func serveContent(w http.ResponseWriter, r *http.Request, f *os.File, info fs.FileInfo) error {
-	contentcoding.KeepByteRanges(r)
 	content, sum := io.ReadSeeker(f), uint32(0)
 	if info.Size() <= smallFile {
 		buf := buffers.Get().(*[smallFile]byte)
@@ -185,13 +184,13 @@ func serveContent(w http.ResponseWriter, r *http.Request, f *os.File, info fs.Fi
 		if r.Header.Get("Range") == "" && contentcoding.AcceptsGzip(r.Header.Values("Accept-Encoding")) {
 			h.Set("ETag", `"`+tag+`-gz"`)
 			gz := &gzipWriter{ResponseWriter: w, head: r.Method == http.MethodHead}
-			http.ServeContent(gz, r, "", info.ModTime(), content)
+			contentcoding.ServeContent(gz, r, "", info.ModTime(), content)
 			gz.close()
 			return nil
 		}
 	}
 	h.Set("ETag", `"`+tag+`"`)
-	http.ServeContent(w, r, "", info.ModTime(), content)
+	contentcoding.ServeContent(w, r, "", info.ModTime(), content)
 	return nil
 }
 

@@ -310,6 +310,5 @@ func Serve(w http.ResponseWriter, r *http.Request, p Picture) {
 		return
 	}
 	h.Set("ETag", `"`+p.Hash+`"`)
-	contentcoding.KeepByteRanges(r)
-	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(p.Content))
+	contentcoding.ServeContent(w, r, "", time.Time{}, bytes.NewReader(p.Content))
 }

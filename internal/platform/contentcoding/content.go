@@ -5,6 +5,7 @@ import (
 	"compress/gzip"
 	"crypto/sha256"
 	"encoding/hex"
+	"io"
 	"net/http"
 	"strings"
 	"time"
@@ -37,14 +38,14 @@ func (c Content) Serve(w http.ResponseWriter, r *http.Request) {
 		h.Set("Content-Encoding", "gzip")
 	}
 	h.Set("ETag", `"`+tag+`"`)
-	KeepByteRanges(r)
-	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(body))
+	ServeContent(w, r, "", time.Time{}, bytes.NewReader(body))
 }
 
-// KeepByteRanges has http.ServeContent ignore a range of a unit that nobody here knows (RFC 9110, section 14.2), which it would
-// refuse.
-func KeepByteRanges(r *http.Request) {
+// ServeContent is http.ServeContent, which refuses a range of a unit that it does not know: that is ignored here (RFC 9110, section
+// 14.2).
+func ServeContent(w http.ResponseWriter, r *http.Request, name string, modified time.Time, content io.ReadSeeker) {
 	if unit, _, ok := strings.Cut(r.Header.Get("Range"), "="); ok && unit != "bytes" {
 		r.Header.Del("Range")
 	}
+	http.ServeContent(w, r, name, modified, content)
 }
