@@ -178,11 +178,6 @@ func (s *Service) Awaiting(ctx context.Context, q db.Querier, accountID, id int6
 	return o.bill(by), o.expiresAt, err
 }
 
-// Held returns those of orders that are paid and not made yet.
-func (*Service) Held(ctx context.Context, q db.Querier, ids []int64) ([]int64, error) {
-	return processing(ctx, q, ids)
-}
-
 // ofPlans is what of the order's price, without the tax that is added to it, is for plans. What was paid for add-ons
 // never counted as paid for a service's time. A service that comes back is a renewal that no sale of a plan stands for.
 func (o order) ofPlans() (sum money.USDCents) {

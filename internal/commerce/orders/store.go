@@ -222,8 +222,8 @@ func overdue(ctx context.Context, q db.Querier, now time.Time, limit int) ([]int
 	}, `SELECT id FROM orders WHERE status = 'pending' AND expires_at <= $1 ORDER BY expires_at LIMIT $2`, now, limit)
 }
 
-// processing lists those of orders that are being made.
-func processing(ctx context.Context, q db.Querier, ids []int64) ([]int64, error) {
+// Held returns those of orders that are paid and not made yet.
+func (*Service) Held(ctx context.Context, q db.Querier, ids []int64) ([]int64, error) {
 	if len(ids) == 0 {
 		return nil, nil
 	}

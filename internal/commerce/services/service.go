@@ -254,10 +254,13 @@ func (s *Service) get(ctx context.Context, accountID, id int64) (Row, sale.Funds
 // changed are the members of a service's events that have changed, as they were.
 func changed(before, now Row) (map[string]any, error) {
 	previous, err := outbox.Changed(eventOf(before), eventOf(now))
+	if err != nil {
+		return nil, err
+	}
 	if before.Status != now.Status {
 		previous["status"] = before.Status // for remember
 	}
-	return previous, err
+	return previous, nil
 }
 
 // emit tells of r as it now is.

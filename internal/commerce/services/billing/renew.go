@@ -179,7 +179,11 @@ func (s *Service) waitingExceeds(ctx context.Context, q db.Querier, r services.R
 	if planID == r.PlanID || pendingPaid(r) {
 		return false, nil
 	}
-	over, err := s.exceeded(ctx, q, r, offer)
+	used, err := s.Usages.Known(ctx, q, r.ID)
+	if err != nil {
+		return false, err
+	}
+	over, err := beyond(r, offer, used)
 	return len(over) > 0, err
 }
 

@@ -85,15 +85,6 @@ func beyond(r services.Row, offer sale.Offer, used map[string]int64) ([]exceeded
 	return exceeds(json.RawMessage(limits), used)
 }
 
-// exceeded is beyond for what is known of the service's usage.
-func (s *Service) exceeded(ctx context.Context, q db.Querier, r services.Row, offer sale.Offer) ([]exceeded, error) {
-	used, err := s.Usages.Known(ctx, q, r.ID)
-	if err != nil {
-		return nil, err
-	}
-	return beyond(r, offer, used)
-}
-
 // movable tells whether the tariff of a service can change.
 func movable(r services.Row) bool { return r.Status == services.Active || r.Status == services.PastDue }
 
@@ -246,10 +237,11 @@ func (s *Service) changeTariff(ctx context.Context, tx *db.Tx, accountID, id int
 		return t, 0, err
 	}
 	// What a refund took back meanwhile is not given back once more.
-	if value, err := worth(paid, tx.Now); err != nil || value != t.cost-t.charge+t.credit {
+	value, err := worth(paid, tx.Now)
+	if err != nil || value != t.cost-t.charge+t.credit {
 		return t, 0, errors.Join(err, fault.Conflict.Wrapf("billing: the paid time of service %d changed meanwhile", id))
 	}
-	if err := replaceRest(ctx, tx, id, paid, tx.Now, *r.ExpiresAt, orderID, t.cost-t.charge+t.credit, t.cost); err != nil {
+	if err := replaceRest(ctx, tx, id, paid, tx.Now, *r.ExpiresAt, orderID, value, t.cost); err != nil {
 		return t, 0, err
 	}
 	return t, orderID, s.move(ctx, tx, r, t.offer)
