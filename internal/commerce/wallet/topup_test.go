@@ -344,6 +344,25 @@ func TestAChargeBackOfSpentMoneyBecomesADebtThatTheNextMoneyRepays(t *testing.T)
 	})
 }
 
+// reversal is money that a gateway tells to have given back, and what is left in the wallet then.
+type reversal struct {
+	kind       gateway.EventKind
+	dispute    string
+	told, left money.USDCents
+}
+
+// reverse tells of reversals of a top-up, one after the other.
+func (w *world) reverse(t *testing.T, x topup, all ...reversal) {
+	t.Helper()
+	for _, r := range all {
+		err := w.apply(t.Context(), "stripe", gateway.Event{Kind: r.kind, Payment: payment(x.ID), Dispute: r.dispute, Total: r.told, Currency: "USD"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.has(1, Balance{Spendable: r.left})
+	}
+}
+
 // A gateway tells refunds as their sum, and a dispute of a part is not in it.
 func TestARefundBesideADisputeOfAPartIsTakenBackToo(t *testing.T) {
 	t.Parallel()
@@ -352,22 +371,14 @@ func TestARefundBesideADisputeOfAPartIsTakenBackToo(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, step := range []struct {
-			kind       gateway.EventKind
-			told, left money.USDCents
-		}{
-			{gateway.Refunded, 200, 800},
-			{gateway.ChargedBack, 300, 500},
-			{gateway.Refunded, 200, 500},
-			{gateway.Refunded, 350, 350},
-			{gateway.Refunded, 5000, 0},
-		} {
-			err := w.apply(t.Context(), "stripe", gateway.Event{Kind: step.kind, Payment: payment(x.ID), Total: step.told, Currency: "USD"})
-			if err != nil {
-				t.Fatal(err)
-			}
-			w.has(1, Balance{Spendable: step.left})
-		}
+		w.reverse(
+			t, x,
+			reversal{gateway.Refunded, "", 200, 800},
+			reversal{gateway.ChargedBack, "", 300, 500},
+			reversal{gateway.Refunded, "", 200, 500},
+			reversal{gateway.Refunded, "", 350, 350},
+			reversal{gateway.Refunded, "", 5000, 0},
+		)
 		w.sound()
 	})
 }
@@ -380,29 +391,42 @@ func TestASecondDisputeIsTakenBackToo(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, step := range []struct {
-			kind       gateway.EventKind
-			dispute    string
-			told, left money.USDCents
-		}{
-			{gateway.Refunded, "", 100, 900},
-			{gateway.ChargedBack, "dp_1", 300, 600},
-			{gateway.ChargedBack, "dp_1", 300, 600},
-			{gateway.ChargedBack, "dp_2", 300, 300},
-			{gateway.ChargedBack, "dp_1", 300, 300},
-			{gateway.ChargedBack, "dp_2", 300, 300},
-			{gateway.Refunded, "", 150, 250},
-			{gateway.ChargedBack, "dp_3", 5000, 0},
-		} {
-			err := w.apply(t.Context(), "stripe", gateway.Event{Kind: step.kind, Payment: payment(x.ID), Dispute: step.dispute, Total: step.told, Currency: "USD"})
-			if err != nil {
-				t.Fatal(err)
-			}
-			w.has(1, Balance{Spendable: step.left})
-		}
+		w.reverse(
+			t, x,
+			reversal{gateway.Refunded, "", 100, 900},
+			reversal{gateway.ChargedBack, "dp_1", 300, 600},
+			reversal{gateway.ChargedBack, "dp_1", 300, 600},
+			reversal{gateway.ChargedBack, "dp_2", 300, 300},
+			reversal{gateway.ChargedBack, "dp_1", 300, 300},
+			reversal{gateway.ChargedBack, "dp_2", 300, 300},
+			reversal{gateway.Refunded, "", 150, 250},
+			reversal{gateway.ChargedBack, "dp_3", 5000, 0},
+		)
 		if got := w.follow("anna", x.ID).Status; got != "charged_back" {
 			t.Errorf("status %s", got)
 		}
+		w.sound()
+	})
+}
+
+// v0.1.0 noted a dispute by what was taken back in all, not by its name.
+func TestADisputeOfTheFormerReleaseIsNotTakenTwice(t *testing.T) {
+	t.Parallel()
+	engines(t, func(t *testing.T, w *world) {
+		x, err := w.paidTopup(1, 1000)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.reverse(t, x, reversal{gateway.ChargedBack, "dp_1", 300, 700})
+		w.must(func(ctx context.Context, tx *db.Tx) error {
+			_, err := tx.Exec(ctx, `UPDATE wallet_transactions SET part = 300 WHERE type = 'chargeback' AND reference_id = $1`, x.ID)
+			return err
+		})
+		w.reverse(
+			t, x,
+			reversal{gateway.ChargedBack, "dp_1", 300, 700},
+			reversal{gateway.ChargedBack, "dp_2", 200, 500},
+		)
 		w.sound()
 	})
 }
